@@ -1,0 +1,59 @@
+# `make` alone prints the index of targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+INSTALLED_BENCH := $(VENV)/.installed-bench
+
+.PHONY: help setup demo test fast lint format bench clean
+
+help: ## this index
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(INSTALLED) ## .venv with everything in it, and Java; instant when nothing changed
+	@:
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@bash scripts/ensure-venv.sh $(VENV)
+	@bash scripts/ensure-java.sh $(VENV)/java-home
+	@bash scripts/install.sh $(VENV) dev
+	@touch $@
+
+$(INSTALLED_BENCH): $(INSTALLED)
+	@bash scripts/install.sh $(VENV) dev,bench
+	@touch $@
+
+demo: setup ## replay a packet stream through some 20 queries and show what is shared
+	@$(BIN)/hemiola demo
+
+test: lint ## lint and all tests
+	@echo "==> all tests (Spark starts once: the first one takes a while)"
+	@$(BIN)/python -m pytest -q
+
+fast: setup ## the tests that need no JVM, in seconds
+	@$(BIN)/python -m pytest -q -m "not spark"
+
+lint: setup ## ruff, mypy --strict, layering
+	@echo "==> ruff check"
+	@$(BIN)/ruff check --quiet .
+	@echo "==> ruff format --check"
+	@$(BIN)/ruff format --quiet --check .
+	@echo "==> mypy"
+	@$(BIN)/mypy
+	@echo "==> lint-imports"
+	@$(BIN)/lint-imports --no-logo
+
+format: setup ## let ruff format the code and fix what it can
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+bench: $(INSTALLED_BENCH) ## the benchmarks: ratios measured side by side, into benchmarks/out/
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove .venv, caches and what runs left behind
+	rm -rf $(VENV) var build dist *.egg-info benchmarks/out spark-warehouse
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

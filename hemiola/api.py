@@ -1,0 +1,62 @@
+"""The Python API: what the command line does, as functions. Spark is loaded only by what needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from hemiola.explanation import Explanation, explain_config
+from queries.config import load_config
+from queries.model import Config
+from results.reader import Answer as QueryAnswer
+from results.reader import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from hemiola.replaying import ReplayReport
+
+Source = str | Path | Config
+
+
+def validate(config: Source) -> Config:
+    """The checked configuration; raises InputError with every problem found."""
+    return config if isinstance(config, Config) else load_config(config)
+
+
+def explain(config: Source) -> Explanation:
+    """The shared plan of a configuration."""
+    return explain_config(validate(config))
+
+
+def query(config: Source, sql: str) -> QueryAnswer:
+    """Read-only SQL on the results."""
+    return read(validate(config).results, sql)
+
+
+def replay(
+    config: Source,
+    *,
+    until: int | None = None,
+    again: bool = False,
+    cuts: tuple[int, ...] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    spark: SparkSession | None = None,
+) -> ReplayReport:
+    """Replays the bounded sources in virtual time. Times are microseconds since the epoch (UTC)."""
+    from hemiola.replaying import ReplayOptions, replay_config
+    from results.store import open_store
+    from spark_jobs.session import open_session
+
+    checked = validate(config)
+    with open_store(checked.results, checked.results_keep) as store:
+        store.register(checked.queries, time_ns() // 1000)
+        session = spark if spark is not None else open_session(checked.spark, "hemiola replay")
+        try:
+            options = ReplayOptions(until, again, cuts)
+            return replay_config(checked, session, store, options, progress or (lambda stream, done, total: None))
+        finally:
+            if spark is None:
+                session.stop()

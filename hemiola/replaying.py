@@ -1,0 +1,253 @@
+"""Replay: bounded sources in virtual time, as fast as the machine goes, with the daemon's own engine.
+
+Work is what is due and not done: window ends already in the results are left alone, so a replay that was killed, or
+is given more data, more queries or a later end, does just the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from pyspark.sql import DataFrame, SparkSession
+
+from queries.model import Config, Microseconds, Query, Stream
+from results.store import Refresh, ResultsStore, StreamProgress, Update
+from scheduler.clocks import VirtualClock
+from scheduler.cost import CostModel
+from scheduler.engine import Answer, Engine
+from scheduler.policies import make_policy
+from sharing.plan import StreamPlan, plan_stream
+from spark_jobs.preaggregation import Batch, preaggregate_records, rejected_records
+from spark_jobs.sources import TimeBounds, read_bounded, time_bounds
+
+CHUNK_RECORDS = 2_000_000
+"""Records per Spark job, on average: the driver holds the partial aggregates of one chunk at a time."""
+
+
+@dataclass
+class StreamReport:
+    """What a replay did for one stream. Seconds: of Spark jobs, of probing and post-processing, of commits."""
+
+    stream: str
+    records: int = 0
+    rejected: int = 0
+    updates: int = 0
+    refreshes: int = 0
+    rows: int = 0
+    synopsis_entries: int = 0
+    synopsis_bytes: int = 0
+    rescanned: int = 0
+    spark_seconds: float = 0.0
+    engine_seconds: float = 0.0
+    commit_seconds: float = 0.0
+
+
+@dataclass
+class ReplayReport:
+    streams: list[StreamReport] = field(default_factory=list)
+
+    @property
+    def refreshes(self) -> int:
+        return sum(stream.refreshes for stream in self.streams)
+
+    @property
+    def records(self) -> int:
+        return sum(stream.records for stream in self.streams)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with (stream, updates done, updates in all)."""
+
+
+def _silent(stream: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """``until``: the last update. ``again``: compute also what is already in the results. ``cuts``: where to cut
+    history into Spark jobs (event times); by default chunks of about ``CHUNK_RECORDS``."""
+
+    until: Microseconds | None = None
+    again: bool = False
+    cuts: tuple[Microseconds, ...] | None = None
+
+
+def replay_config(
+    config: Config, spark: SparkSession, store: ResultsStore, options: ReplayOptions, progress: Progress = _silent
+) -> ReplayReport:
+    report = ReplayReport()
+    for stream in config.streams:
+        queries = tuple(config.queries_on(stream.name))
+        if queries:
+            report.streams.append(_StreamReplay(config, stream, queries, spark, store, options, progress).run())
+    return report
+
+
+class _StreamReplay:
+    def __init__(
+        self,
+        config: Config,
+        stream: Stream,
+        queries: Sequence[Query],
+        spark: SparkSession,
+        store: ResultsStore,
+        options: ReplayOptions,
+        progress: Progress,
+    ) -> None:
+        self.config, self.stream, self.spark, self.store = config, stream, spark, store
+        self.options, self.progress = options, progress
+        self.plan = plan_stream(stream, queries)
+        self.report = StreamReport(stream.name)
+
+    def run(self) -> StreamReport:
+        s = self.stream.interval
+        began = perf_counter()
+        frame = read_bounded(self.spark, self.stream)
+        bounds = time_bounds(frame, self.stream)
+        self.report.spark_seconds += perf_counter() - began
+        self.report.rejected = bounds.malformed + bounds.without_time
+        if self.report.rejected:
+            self._keep_rejects(frame)
+        if bounds.oldest_us is None or bounds.newest_us is None:
+            return self.report
+        first, last = bounds.oldest_us // s, bounds.newest_us // s + 1
+        if self.options.until is not None:
+            last = min(last, self.options.until // s)
+        done = {plan.query.name: self._done(plan.query.name, bounds) for plan in self.plan.queries}
+        engine = self._engine(first, done, first)
+        missing = _first_missing(engine, first, last, done)
+        if missing is None:
+            return self.report
+        longest = max(spec.b for spec in self.plan.synopses)
+        start = max(first, missing - longest)
+        if start > first:
+            engine = self._engine(start, done, first)
+        self._run(engine, start, last, bounds)
+        return self.report
+
+    def _engine(self, start: int, done: dict[str, frozenset[int]], first: int) -> Engine:
+        settings = self.config.scheduler
+        return Engine(
+            self.plan,
+            make_policy(settings.policy, settings.sharing, settings.idle),
+            CostModel(),
+            VirtualClock(start * self.stream.interval),
+            start=start,
+            seen_from=first,
+            registered_at=first,
+            wanted=lambda query, end: end not in done[query],
+        )
+
+    def _done(self, query: str, bounds: TimeBounds) -> frozenset[int]:
+        """Window ends that need not be computed again. The last interval of an earlier replay may have been closed
+        by the end of its input: if the source has grown since, answers that include it are not final."""
+        before = self.store.progress(self.stream.name)
+        if self.options.again or before is None or before.newest is None or bounds.oldest_us != before.seen_from:
+            return frozenset()
+        ends = self.store.done(query)
+        if before.newest != bounds.newest_us:
+            ends = ends[ends <= before.newest // self.stream.interval * self.stream.interval]
+        return frozenset(ends.tolist())
+
+    def _keep_rejects(self, frame: DataFrame) -> None:
+        for number, table in enumerate(rejected_records(frame, self.stream)):
+            self.store.put_rejects(self.stream.name, f"replay-{number}", table)
+
+    def _run(self, engine: Engine, start: int, last: int, bounds: TimeBounds) -> None:
+        s = self.stream.interval
+        batches = self._batches(self._cuts(start * s, last * s, bounds))
+        assert isinstance(engine.clock, VirtualClock)
+        for until, batch in batches:
+            self.report.records += batch.records
+            for need, partials in batch.partials:
+                engine.ingest(need, partials)
+            while engine.now < last and (engine.now + 1) * s <= until:
+                began = perf_counter()
+                engine.update()
+                engine.clock.advance_to(engine.now * s)
+                answers: list[Answer] = []
+                while (more := engine.run_next()) is not None:
+                    answers += more
+                self.report.engine_seconds += perf_counter() - began
+                self._commit(engine, answers, bounds, final=engine.now == last)
+                self.progress(self.stream.name, engine.now - start, last - start)
+        self.report.synopsis_entries = engine.synopses.entries
+        self.report.synopsis_bytes = engine.synopses.nbytes
+
+    def _cuts(self, from_us: Microseconds, until_us: Microseconds, bounds: TimeBounds) -> list[Microseconds]:
+        if self.options.cuts is not None:
+            return [from_us, *sorted({cut for cut in self.options.cuts if from_us < cut < until_us}), until_us]
+        assert bounds.oldest_us is not None and bounds.newest_us is not None
+        span = max(bounds.newest_us - bounds.oldest_us, 1)
+        expected = bounds.records * (until_us - from_us) // span
+        s = self.stream.interval
+        step = -(-(until_us - from_us) // max(1, -(-expected // CHUNK_RECORDS)) // s) * s
+        return [*range(from_us, until_us, step), until_us]
+
+    def _batches(self, cuts: Sequence[Microseconds]) -> Iterator[tuple[Microseconds, Batch]]:
+        """One Spark job per chunk, the next one running while the engine works on the last."""
+        spans = list(zip(cuts, cuts[1:], strict=False))
+
+        def job(span: tuple[Microseconds, Microseconds]) -> Batch:
+            began = perf_counter()
+            batch = preaggregate_records(read_bounded(self.spark, self.stream, *span), self.stream, self.plan.needs)
+            self.report.spark_seconds += perf_counter() - began
+            return batch
+
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="preaggregation") as pool:
+            following = pool.submit(job, spans[0])
+            for number, (_, until) in enumerate(spans):
+                batch = following.result()
+                if number + 1 < len(spans):
+                    following = pool.submit(job, spans[number + 1])
+                yield until, batch
+
+    def _commit(self, engine: Engine, answers: list[Answer], bounds: TimeBounds, final: bool) -> None:
+        self.report.updates += 1
+        if not answers and not final:
+            return
+        began = perf_counter()
+        refreshes = tuple(Refresh(**vars(answer)) for answer in answers)
+        progress = StreamProgress(
+            stream=self.stream.name,
+            interval=self.stream.interval,
+            updated_until=engine.now * self.stream.interval,
+            seen_from=bounds.oldest_us,
+            newest=bounds.newest_us,
+            records=bounds.records - bounds.without_time,
+            rejected=self.report.rejected,
+        )
+        self.store.commit(Update(progress, refreshes))
+        self.report.commit_seconds += perf_counter() - began
+        self.report.refreshes += len(refreshes)
+        self.report.rows += sum(refresh.table.num_rows for refresh in refreshes)
+        self.report.rescanned += sum(_rescan(refresh, bounds) for refresh in refreshes)
+
+
+def _rescan(refresh: Refresh, bounds: TimeBounds) -> int:
+    """About how many records a query of its own would have read for this refresh."""
+    assert bounds.oldest_us is not None and bounds.newest_us is not None
+    seen = refresh.window_end - max(refresh.window_start, bounds.oldest_us)
+    return int(bounds.records * min(1.0, seen / max(bounds.newest_us - bounds.oldest_us, 1)))
+
+
+def _first_missing(engine: Engine, first: int, last: int, done: dict[str, frozenset[int]]) -> int | None:
+    """The first update at which something is due that is not done."""
+    s = engine.interval
+    periods = {query: task.period for task in engine.agenda.tasks for query in task.queries}
+    missing = []
+    for plan in engine.plan.queries:
+        name = plan.query.name
+        grids = {periods.get(name, plan.slide)} | ({plan.slide} if plan.query.semantics == "restore" else set())
+        for period in grids:
+            due = range((first // period + 1) * period, last + 1, period)
+            missing += [next((end for end in due if end * s not in done[name]), None)]
+    return min((end for end in missing if end is not None), default=None)
+
+
+def replay_plans(config: Config) -> list[StreamPlan]:
+    return [plan_stream(stream, tuple(config.queries_on(stream.name))) for stream in config.streams]

@@ -1,0 +1,123 @@
+"""Record-level expressions: checked, typed and turned into canonical Spark SQL (``Scalar``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from queries.canonical import canonical_sql
+from queries.dialect import HemiolaSQL
+from queries.function_names import aggregate_name, check_function, check_named
+from queries.model import Scalar
+from queries.scalar_types import annotated, check_types, shown, type_of
+from queries.sql_errors import Refusal, did_you_mean
+from queries.types import Type
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns a level reads: ``label`` says of what, ``qualifier`` is the name that may stand before the dot."""
+
+    label: str
+    qualifier: str | None
+    types: Mapping[str, Type]
+
+    def resolve(self, column: exp.Column) -> str:
+        """The schema's spelling of ``column``; raises ``Refusal`` with the nearest name."""
+        if column.args.get("db") or column.args.get("catalog"):
+            raise Refusal(column, f"{column.sql(dialect=HemiolaSQL)} has too many dots; columns have no fields")
+        if column.table and column.table.lower() != (self.qualifier or "").lower():
+            hint = f"write {self.qualifier}.{column.name}" if self.qualifier else f"write {column.name}"
+            raise Refusal(column, f"there is no {column.table} in this FROM", hint)
+        for name in self.types:
+            if name.lower() == column.name.lower():
+                return name
+        hint = did_you_mean(column.name, self.types) or f"there are {', '.join(self.types)}"
+        raise Refusal(column, f"{self.label} has no column {column.name}", hint)
+
+
+def bind_condition(node: exp.Expression, columns: Columns) -> Scalar:
+    """A WHERE clause: anything Spark can filter on; BOOLEAN as far as its type is known."""
+    scalar, kind = _bind(node, columns)
+    if kind not in (None, Type.BOOLEAN):
+        raise Refusal(node, f"WHERE needs a condition, but {shown(node)} is {kind.value if kind else 'unknown'}")
+    return Scalar(scalar, Type.BOOLEAN, _read(node, columns))
+
+
+def bind_scalar(node: exp.Expression, columns: Columns, role: str) -> Scalar:
+    """A key or an aggregate's argument (``role`` says which): its type must be known and one Hemiola keeps."""
+    text, kind = _bind(node, columns)
+    if kind is None:
+        raise Refusal(
+            node, f"the type of {shown(node)}, {role}, is not known", f"say it: CAST({shown(node)} AS STRING)"
+        )
+    if kind in (Type.DECIMAL, Type.BINARY):
+        targets = "BIGINT, DOUBLE or STRING" if kind is Type.DECIMAL else "STRING"
+        raise Refusal(
+            node,
+            f"{shown(node)}, {role}, is {kind.value}, which is not supported there",
+            f"CAST it to {targets}, as in CAST({shown(node)} AS {targets.split(',')[0]})",
+        )
+    return Scalar(text, kind, _read(node, columns))
+
+
+def _read(node: exp.Expression, columns: Columns) -> tuple[str, ...]:
+    return tuple(sorted({columns.resolve(column) for column in node.find_all(exp.Column)}))
+
+
+def _bind(node: exp.Expression, columns: Columns) -> tuple[str, Type | None]:
+    check_record_level(node)
+    tree = _resolved(node, columns)
+    typed = annotated(tree, columns.types)
+    check_types(typed)
+    text = canonical_sql(tree)
+    _check_generated(node, text)
+    return text, type_of(typed)
+
+
+def check_record_level(node: exp.Expression) -> None:
+    """Refuse what has no value per record: aggregates, sub-queries, OVER, parameters, ``*``, unknown functions."""
+    for part in node.walk():
+        if isinstance(part, (exp.Query, exp.Subquery, exp.Exists)):
+            raise Refusal(part, "a sub-query may stand only in FROM", "write the list of values, or a second query")
+        if isinstance(part, exp.Window):
+            raise Refusal(part, "window functions (OVER) are not supported", "windows are given by [WINDOW w SLIDE p]")
+        if isinstance(part, (exp.Placeholder, exp.Parameter, exp.SessionParameter)):
+            raise Refusal(part, "parameters are not supported", "write the value itself")
+        if isinstance(part, exp.Star):
+            raise Refusal(part, "* may stand only in COUNT(*)")
+        if isinstance(part, exp.Lambda):
+            raise Refusal(part, "lambda functions are not supported")
+        if isinstance(part, exp.DataType) and part.this == exp.DataType.Type.USERDEFINED:
+            hint = did_you_mean(part.sql(), [kind.value for kind in Type])
+            raise Refusal(part.parent or part, f"there is no type {part.sql()}", hint)
+        name = aggregate_name(part)
+        if name:
+            raise Refusal(part, f"the aggregate {name.upper()} may not stand here, where single records are looked at")
+        check_function(part)
+
+
+def _resolved(node: exp.Expression, columns: Columns) -> exp.Expression:
+    def resolve(part: exp.Expression) -> exp.Expression:
+        if isinstance(part, exp.Column):
+            name = exp.Identifier(this=columns.resolve(part), quoted=True)
+            name.meta.update(part.this.meta)
+            return exp.Column(this=name)
+        return part
+
+    return node.copy().transform(resolve)
+
+
+_WORDS = frozenset("in and or not when then else case between like rlike ilike cast try_cast interval is".split())
+
+
+def _check_generated(node: exp.Expression, text: str) -> None:
+    """Whether Spark has every function in the text sqlglot wrote: it also knows those of other databases."""
+    tokens = HemiolaSQL().tokenize(text)
+    for token, following in zip(tokens, tokens[1:], strict=False):
+        named = token.text.replace("_", "a").isalnum() and token.token_type not in (TokenType.STRING, TokenType.NUMBER)
+        if named and following.token_type == TokenType.L_PAREN and token.text.lower() not in _WORDS:
+            check_named(node, token.text)

@@ -1,0 +1,254 @@
+"""Types of record-level expressions: sqlglot's inference with Spark's facts, and the checks Spark would only make
+when the job runs (a number compared with a string, a condition that is not boolean)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.optimizer.annotate_types import TypeAnnotator, annotate_types
+
+from queries.dialect import HemiolaSQL
+from queries.sql_errors import Refusal
+from queries.types import Type
+
+_D = exp.DataType.Type
+_TYPES: dict[exp.DataType.Type, Type] = {
+    _D.BOOLEAN: Type.BOOLEAN,
+    _D.TINYINT: Type.TINYINT,
+    _D.SMALLINT: Type.SMALLINT,
+    _D.INT: Type.INT,
+    _D.BIGINT: Type.BIGINT,
+    _D.FLOAT: Type.FLOAT,
+    _D.DOUBLE: Type.DOUBLE,
+    _D.DECIMAL: Type.DECIMAL,
+    _D.VARCHAR: Type.STRING,
+    _D.CHAR: Type.STRING,
+    _D.TEXT: Type.STRING,
+    _D.DATE: Type.DATE,
+    _D.TIMESTAMP: Type.TIMESTAMP,
+    _D.TIMESTAMPTZ: Type.TIMESTAMP,
+    _D.TIMESTAMPLTZ: Type.TIMESTAMP,
+    _D.BINARY: Type.BINARY,
+    _D.VARBINARY: Type.BINARY,
+}
+_SQLGLOT: dict[Type, exp.DataType] = {kind: exp.DataType.build(kind.value, dialect="spark") for kind in Type}
+
+_NAMED: dict[str, Type | None] = {
+    **dict.fromkeys("hash crc32 ascii bit_count positive_int find_in_set weekday width_bucket_int".split(), Type.INT),
+    **dict.fromkeys("xxhash64 width_bucket unix_seconds unix_millis unix_micros unix_date_long".split(), Type.BIGINT),
+    **dict.fromkeys("bin conv format_number format_string printf soundex elt overlay url_encode url_decode".split(), Type.STRING),
+    **dict.fromkeys("split_part parse_url substring_index regexp_replace sentences_string mask".split(), Type.STRING),
+    **dict.fromkeys("isnull isnotnull endswith equal_null regexp like_any".split(), Type.BOOLEAN),
+    **dict.fromkeys("timestamp_seconds timestamp_millis timestamp_micros date_trunc to_timestamp".split(), Type.TIMESTAMP),
+    **dict.fromkeys("next_day last_day add_months make_date date_from_unix_date trunc".split(), Type.DATE),
+    **dict.fromkeys("hypot cbrt expm1 log1p rint atan2".split(), Type.DOUBLE),
+    "pmod": None,
+    "bround": None,
+    "positive": None,
+}  # fmt: skip
+"""Results of functions sqlglot has no class or no type for; None: that of the first argument."""
+
+_CLASSES: dict[type[exp.Expression], Type] = {
+    exp.Year: Type.INT,
+    exp.Quarter: Type.INT,
+    exp.Month: Type.INT,
+    exp.Week: Type.INT,
+    exp.WeekOfYear: Type.INT,
+    exp.Day: Type.INT,
+    exp.DayOfMonth: Type.INT,
+    exp.DayOfWeek: Type.INT,
+    exp.DayOfYear: Type.INT,
+    exp.Hour: Type.INT,
+    exp.Minute: Type.INT,
+    exp.Second: Type.INT,
+    exp.TimestampTrunc: Type.TIMESTAMP,
+    exp.DateTrunc: Type.TIMESTAMP,
+    exp.SplitPart: Type.STRING,
+    exp.WidthBucket: Type.BIGINT,
+    exp.IntDiv: Type.BIGINT,
+    exp.Div: Type.DOUBLE,
+    exp.RegexpReplace: Type.STRING,
+    exp.SubstringIndex: Type.STRING,
+}
+
+
+def _annotate_literal(annotator: TypeAnnotator, node: Any) -> Any:
+    if node.is_string:
+        kind = Type.STRING
+    elif node.this.isdigit():
+        kind = Type.INT if int(node.this) < 2**31 else Type.BIGINT
+    else:
+        kind = Type.DOUBLE
+    annotator._set_type(node, _SQLGLOT[kind])
+    return node
+
+
+def _annotate_named(annotator: TypeAnnotator, node: Any) -> Any:
+    name = node.name.lower()
+    if name in _NAMED:
+        kind = _NAMED[name]
+        annotator._set_type(node, _SQLGLOT[kind] if kind else node.expressions[0].type if node.expressions else None)
+    else:
+        annotator._set_type(node, _D.UNKNOWN)
+    return node
+
+
+def _annotate_common(arguments: Callable[[Any], list[exp.Expression]]) -> Callable[[TypeAnnotator, Any], Any]:
+    def annotate(annotator: TypeAnnotator, node: Any) -> Any:
+        kinds = [type_of(argument) for argument in arguments(node) if not isinstance(argument, exp.Null)]
+        common = widest(kinds)
+        annotator._set_type(node, _SQLGLOT[common] if common else _D.UNKNOWN)
+        return node
+
+    return annotate
+
+
+def _case_values(node: Any) -> list[exp.Expression]:
+    values = [branch.args["true"] for branch in node.args["ifs"]]
+    return [*values, node.args["default"]] if node.args.get("default") else values
+
+
+def _if_values(node: Any) -> list[exp.Expression]:
+    return [value for value in (node.args.get("true"), node.args.get("false")) if value is not None]
+
+
+class _TypedSQL(HemiolaSQL):
+    EXPRESSION_METADATA = {
+        **Spark.EXPRESSION_METADATA,
+        **{node: {"returns": _SQLGLOT[kind]} for node, kind in _CLASSES.items()},
+        exp.Literal: {"annotator": _annotate_literal},
+        exp.Anonymous: {"annotator": _annotate_named},
+        exp.Coalesce: {"annotator": _annotate_common(lambda node: [node.this, *node.expressions])},
+        exp.Greatest: {"annotator": _annotate_common(lambda node: [node.this, *node.expressions])},
+        exp.Least: {"annotator": _annotate_common(lambda node: [node.this, *node.expressions])},
+        exp.Nvl2: {"annotator": _annotate_common(_if_values)},
+        exp.If: {"annotator": _annotate_common(_if_values)},
+        exp.Case: {"annotator": _annotate_common(_case_values)},
+        exp.Nullif: {"annotator": _annotate_common(lambda node: [node.this])},
+    }
+
+
+def type_of(node: exp.Expression) -> Type | None:
+    """The type an annotated node has, when it is one of ours."""
+    return _TYPES.get(node.type.this) if isinstance(node.type, exp.DataType) else None
+
+
+_LADDER = (Type.TINYINT, Type.SMALLINT, Type.INT, Type.BIGINT, Type.FLOAT, Type.DOUBLE)
+
+
+def widest(kinds: list[Type | None]) -> Type | None:
+    """The type that holds values of all ``kinds``, as Spark widens them; None when there is none or one is unknown."""
+    if not kinds or None in kinds:
+        return None
+    known = [kind for kind in kinds if kind is not None]
+    if len(set(known)) == 1:
+        return known[0]
+    if all(kind in _LADDER for kind in known):
+        top = max(known, key=_LADDER.index)
+        return Type.DOUBLE if top is Type.FLOAT and Type.BIGINT in known else top
+    return Type.TIMESTAMP if set(known) == {Type.DATE, Type.TIMESTAMP} else None
+
+
+def annotated(tree: exp.Expression, columns: Mapping[str, Type]) -> exp.Expression:
+    """A copy of ``tree`` with a type on every node; each column becomes a CAST to the type the schema gives it."""
+
+    def typed(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column):
+            return exp.Cast(this=node.copy(), to=_SQLGLOT[columns[node.name]].copy())
+        return node
+
+    return annotate_types(tree.copy().transform(typed), dialect=_TypedSQL)
+
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+
+
+def check_types(tree: exp.Expression) -> None:
+    """Refuse what can never be right in an annotated tree."""
+    for node in tree.walk():
+        if isinstance(node, _COMPARISONS):
+            _check_comparable(node, node.left, node.right)
+        elif isinstance(node, exp.In):
+            for item in node.expressions:
+                _check_comparable(node, node.this, item)
+        elif isinstance(node, exp.Between):
+            _check_comparable(node, node.this, node.args["low"])
+            _check_comparable(node, node.this, node.args["high"])
+        elif isinstance(node, (exp.Like, exp.ILike, exp.RegexpLike)):
+            _check_kind(node.this, Type.STRING, "LIKE and RLIKE look at a STRING")
+        elif isinstance(node, exp.Connector):
+            name = type(node).__name__.upper()
+            _check_kind(node.left, Type.BOOLEAN, f"{name} joins conditions")
+            _check_kind(node.right, Type.BOOLEAN, f"{name} joins conditions")
+        elif isinstance(node, exp.Not):
+            _check_kind(node.this, Type.BOOLEAN, "NOT takes a condition")
+        elif isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)):
+            _check_arithmetic(node)
+
+
+def _check_kind(node: exp.Expression, wanted: Type, reason: str) -> None:
+    kind = type_of(node)
+    if kind is not None and kind is not wanted:
+        raise Refusal(node, f"{reason}, but {shown(node)} is {kind.value}")
+
+
+def _check_arithmetic(node: exp.Binary) -> None:
+    for side in (node.left, node.right):
+        kind = type_of(side)
+        if kind in (Type.STRING, Type.BOOLEAN, Type.BINARY):
+            hint = "join strings with CONCAT(a, b)" if kind is Type.STRING and isinstance(node, exp.Add) else None
+            raise Refusal(side, f"{shown(side)} is {kind.value} and cannot be calculated with", hint)
+
+
+def _check_comparable(node: exp.Expression, left: exp.Expression, right: exp.Expression) -> None:
+    kinds = type_of(left), type_of(right)
+    if None in kinds or comparable(*kinds):
+        return
+    for text, other in ((left, kinds[1]), (right, kinds[0])):
+        if isinstance(text, exp.Literal) and text.is_string and other in (Type.DATE, Type.TIMESTAMP):
+            if read_time(text.this) is None:
+                raise Refusal(text, f"{text.sql()} is not a {other.value}", "write it as '2026-01-31 12:00:00'")
+            return
+    raise Refusal(node, *comparison_reason(shown(left), kinds[0], shown(right), kinds[1]))
+
+
+def comparison_reason(left: str, left_type: Type | None, right: str, right_type: Type | None) -> tuple[str, str]:
+    """Message and hint for two things that cannot be compared."""
+    assert left_type and right_type
+    hint = "write both sides with the same type"
+    if right.startswith("'") and left_type.numeric:
+        hint = "numbers are written without quotes"
+    elif left_type is Type.STRING and right_type.numeric:
+        hint = f"write '{right}' in quotes, or CAST({left} AS {right_type.value})"
+    return f"{left} is {left_type.value} and cannot be compared with {right}, which is {right_type.value}", hint
+
+
+def comparable(left: Type | None, right: Type | None) -> bool:
+    """Whether ``=`` and ``<`` make sense between the two."""
+    if left is None or right is None:
+        return True
+    temporal = (Type.DATE, Type.TIMESTAMP)
+    return left is right or (left.numeric and right.numeric) or (left in temporal and right in temporal)
+
+
+def read_time(text: str) -> datetime | None:
+    """An ISO date or timestamp; None when it is neither."""
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def shown(node: exp.Expression) -> str:
+    """The expression as the user would recognize it, without the CASTs that carry column types."""
+
+    def bare(part: exp.Expression) -> exp.Expression:
+        if isinstance(part, exp.Cast) and isinstance(part.this, exp.Column) and part.this.this.quoted:
+            return exp.column(part.this.name)
+        return part
+
+    return node.copy().transform(bare).sql(dialect=HemiolaSQL, comments=False)

@@ -1,0 +1,31 @@
+"""From the ``results:`` URL of a config to a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from queries.errors import InputError, Problem
+from queries.model import Microseconds
+from results.sqlite_store import SqliteStore
+from results.store import ResultsStore
+
+_SQLITE = "sqlite:///"
+
+
+def open_store(url: str, *, results_keep: Microseconds | None = None) -> ResultsStore:
+    """The results at ``url`` for writing; created with their folder when they do not exist yet.
+
+    ``sqlite:////var/results.db`` is an absolute path, ``sqlite:///var/results.db`` one relative to the working folder.
+    """
+    return SqliteStore(sqlite_path(url), results_keep=results_keep)
+
+
+def sqlite_path(url: str) -> Path:
+    path = url.removeprefix(_SQLITE)
+    if url.startswith(_SQLITE) and path and path != ":memory:":
+        return Path(path)
+    if url.startswith(("postgresql:", "postgres:")):
+        message, hint = "PostgreSQL results are not supported yet", "use sqlite:///path/to/results.db"
+    else:
+        message, hint = f"{url!r} is no place for results", "write sqlite:///path/to/results.db"
+    raise InputError((Problem("results", None, message, hint),))

@@ -1,0 +1,169 @@
+"""The engine of one stream: update, pick, probe, hand over; on any clock, fed by anybody.
+
+It is single-threaded and, for a given sequence of updates and costs, deterministic. Whoever drives it (replay, the
+daemon, the simulator's tests) brings partial aggregates and says how far event time has come; the engine decides
+what is refreshed, as of when, and hands each update's answers over as one piece, to be committed as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import pyarrow as pa
+
+from queries.model import Microseconds
+from scheduler.agenda import Agenda
+from scheduler.clocks import Clock
+from scheduler.cost import CostFunction
+from scheduler.execution import execute
+from scheduler.policies import Policy
+from scheduler.tasks import Member, Task, living, subgroups
+from sharing.plan import QueryPlan, StreamPlan
+from synopses.preaggregate import Preaggregation
+from synopses.stream_synopses import StreamSynopses
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One refresh of one query, as of ``window_end`` (semantics.md 1); times in microseconds."""
+
+    query: str
+    window_start: Microseconds
+    window_end: Microseconds
+    complete: bool
+    table: pa.Table
+    task: str
+    started_at: Microseconds
+    refreshed_at: Microseconds
+    duration_ms: float
+    late_by: float
+    restored: bool
+    shared_with: tuple[str, ...]
+
+
+Wanted = Callable[[str, Microseconds], bool]
+"""Whether the answer of a query as of a window end is still to be computed (work = due − done)."""
+
+
+def _all(query: str, window_end: Microseconds) -> bool:
+    return True
+
+
+class Engine:
+    """Synopses, agenda and policy of one stream. ``now`` is the number of the newest update, t / s."""
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        policy: Policy,
+        cost: CostFunction,
+        clock: Clock,
+        *,
+        start: int,
+        seen_from: int,
+        wanted: Wanted = _all,
+        registered_at: int | None = None,
+    ) -> None:
+        """Begins after update ``start``; the stream has been seen from update ``seen_from`` on."""
+        self.plan, self.policy, self.cost, self.clock = plan, policy, cost, clock
+        self.now = start
+        self.seen_from = seen_from
+        self.wanted = wanted
+        self.synopses = StreamSynopses(plan.synopses)
+        self.agenda = Agenda()
+        self._plans = {query.query.name: query for query in plan.queries}
+        self._subgroups = subgroups(_members(plan))
+        self._refreshed: dict[str, int] = {}
+        self._registered_at = start if registered_at is None else registered_at
+        self._schedule()
+
+    @property
+    def interval(self) -> Microseconds:
+        return self.plan.stream.interval
+
+    def ingest(self, need: Preaggregation, partials: pa.Table) -> None:
+        self.synopses.ingest(need, partials)
+
+    def update(self) -> None:
+        """The next interval is complete: every synopsis now reflects ``[…, t)``."""
+        self.synopses.close(self.now)
+        self.now += 1
+        if any(member.until is not None and member.until < self.now for group in self._subgroups for member in group.members):
+            self._subgroups = living(self._subgroups, self.now)
+            self._schedule()
+
+    def run_next(self) -> list[Answer] | None:
+        """Runs the joint set the policy picks now; None when nothing is due."""
+        picked = self.policy.pick(self.agenda, self.now)
+        if not picked:
+            return None
+        late = self.agenda.late(self.now)
+        answers = self._refresh(picked, late)
+        for task in picked:
+            self.agenda.ran(task, self.now)
+        return answers
+
+    def _schedule(self) -> None:
+        tasks = self.policy.tasks(self._subgroups, self.cost, self.agenda.tasks)
+        self.agenda.replace(tasks, self.now)
+
+    def _refresh(self, picked: Sequence[Task], late: dict[str, int]) -> list[Answer]:
+        due = {query: task.name for task in picked for query in task.queries}
+        ends: dict[int, list[QueryPlan]] = {}
+        for query in due:
+            plan = self._plans[query]
+            for end in [*self._missed(plan), self.now]:
+                if self.wanted(query, end * self.interval):
+                    ends.setdefault(end, []).append(plan)
+            self._refreshed[query] = self.now
+        answers = []
+        for end, plans in sorted(ends.items()):
+            started_at, began = self.clock.now(), perf_counter()
+            tables = execute(self.synopses, plans, self.now - end)
+            each_ms = (perf_counter() - began) * 1000 / len(plans)
+            together = tuple(sorted(tables))
+            for plan in plans:
+                name = plan.query.name
+                answers.append(
+                    Answer(
+                        query=name,
+                        window_start=(end - plan.window) * self.interval,
+                        window_end=end * self.interval,
+                        complete=end - plan.window >= self.seen_from,
+                        table=tables[name],
+                        task=due[name],
+                        started_at=started_at,
+                        refreshed_at=self.clock.now(),
+                        duration_ms=each_ms,
+                        late_by=late.get(name, 0) * self.interval / 1e6,
+                        restored=end < self.now,
+                        shared_with=tuple(other for other in together if other != name),
+                    )
+                )
+        return answers
+
+    def _missed(self, plan: QueryPlan) -> list[int]:
+        """Window ends on the query's own grid since its last refresh that restore must still publish, oldest first
+        (semantics.md 7)."""
+        if plan.query.semantics != "restore":
+            return []
+        last = self._refreshed.get(plan.query.name, self._registered_at)
+        return list(range((last // plan.slide + 1) * plan.slide, self.now, plan.slide))
+
+
+def _members(plan: StreamPlan) -> list[Member]:
+    s = plan.stream.interval
+    return [
+        Member(
+            query=query.query.name,
+            group=query.group,
+            window=query.window,
+            slide=query.slide,
+            priority=query.query.priority,
+            until=None if query.query.until is None else query.query.until // s,
+            consistent=query.query.consistent,
+        )
+        for query in plan.queries
+    ]

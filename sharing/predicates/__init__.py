@@ -1,0 +1,23 @@
+"""Predicates of queries: normal form, exact domains, covers and cells (rule SS4 and cells; dissertation 8.3.3)."""
+
+from sharing.predicates.atoms import Clause, Predicate, Reading
+from sharing.predicates.available import Available
+from sharing.predicates.cover import Cover, Kind, find_cover
+from sharing.predicates.domains import Domain
+from sharing.predicates.normalize import normalize
+from sharing.predicates.reasons import NoCover, Why, relation
+
+__all__ = [
+    "Available",
+    "Clause",
+    "Cover",
+    "Domain",
+    "Kind",
+    "NoCover",
+    "Predicate",
+    "Reading",
+    "Why",
+    "find_cover",
+    "normalize",
+    "relation",
+]

@@ -1,0 +1,143 @@
+"""One Spark job over a chunk of records: partial aggregates for everything the stream's synopses need.
+
+Spark evaluates every filter, key and argument once per record (whole-stage SQL); its Python workers then group the
+Arrow batches for all pre-aggregations in the same pass and hand back Arrow tables, one per pre-aggregation and
+worker flush, as bytes. No record reaches the driver, nothing runs per record in Python, and the source is read once
+however many groupings there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from queries.model import Scalar, Stream, Value
+from spark_jobs.session import wrap_spark_errors
+from spark_jobs.sources import CORRUPT
+from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
+
+_FLUSH_ROWS = 1 << 19
+"""Records a worker gathers before it groups them: large enough to shrink, small enough to hold."""
+_REJECTED, _RECORD = "rejected", "record"
+_REJECTS, _COUNTED = -1, -2
+_MOST_REJECTS = 10_000
+"""Malformed records kept per flush; all are counted."""
+
+
+@dataclass
+class Batch:
+    """The outcome of one job: partial aggregates by pre-aggregation, and what could not be used."""
+
+    partials: list[tuple[Preaggregation, pa.Table]] = field(default_factory=list)
+    records: int = 0
+    rejected: int = 0
+    rejects: list[pa.Table] = field(default_factory=list)
+
+
+def preaggregate_records(frame: DataFrame, stream: Stream, needs: Sequence[Preaggregation]) -> Batch:
+    """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``)."""
+    columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
+    with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
+        records = frame.select(*_projection(frame, stream, columns))
+        worker = _worker(tuple(needs), columns)
+        answers = records.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
+    batch = Batch()
+    for need, payload, count in zip(*(answers[name].to_pylist() for name in answers.column_names), strict=True):
+        if need == _COUNTED:
+            batch.records += count
+        elif need == _REJECTS:
+            batch.rejected += count
+            batch.rejects.append(_decoded(payload))
+        else:
+            batch.partials.append((needs[need], _decoded(payload)))
+    return batch
+
+
+def rejected_records(frame: DataFrame, stream: Stream) -> list[pa.Table]:
+    """The records that cannot be placed (malformed, or without event time): tables of ``reason`` and ``record``."""
+    bad = F.col(f"`{stream.time}`").isNull()
+    if CORRUPT in frame.columns:
+        bad = bad | F.col(CORRUPT).isNotNull()
+    return preaggregate_records(frame.where(bad), stream, ()).rejects
+
+
+def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
+    return tuple(dict.fromkeys(value for need in needs for value in need.values))
+
+
+def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str]) -> list[F.Column]:
+    time = f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
+    interval = f"({time} - pmod({time}, {stream.interval}L)) DIV {stream.interval}L"
+    reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time' END"
+    record = "to_json(struct(*))"
+    if CORRUPT in frame.columns:
+        reason = f"CASE WHEN `{CORRUPT}` IS NOT NULL THEN 'malformed' ELSE {reason} END"
+        record = f"coalesce(`{CORRUPT}`, {record})"
+    projected = [F.expr(interval).alias(INTERVAL), F.expr(reason).alias(_REJECTED)]
+    projected.append(F.expr(f"CASE WHEN ({reason}) IS NOT NULL THEN {record} END").alias(_RECORD))
+    for value, name in columns.items():
+        assert isinstance(value, Scalar)
+        projected.append(F.expr(f"CAST(({value.sql}) AS {value.type.value})").alias(name))
+    return projected
+
+
+def _worker(
+    needs: tuple[Preaggregation, ...], columns: dict[Value, str]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gathered: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in batches:
+            gathered.append(batch)
+            rows += batch.num_rows
+            if rows >= _FLUSH_ROWS:
+                yield from _flush(gathered, needs, columns)
+                gathered, rows = [], 0
+        if gathered:
+            yield from _flush(gathered, needs, columns)
+
+    return work
+
+
+def _flush(
+    gathered: list[pa.RecordBatch], needs: tuple[Preaggregation, ...], columns: dict[Value, str]
+) -> Iterator[pa.RecordBatch]:
+    table = pa.Table.from_batches(gathered)
+    bad = table[_REJECTED].is_valid()
+    rejected = table.filter(bad).select([_REJECTED, _RECORD])
+    if rejected.num_rows:
+        table = table.filter(table[_REJECTED].is_null())
+        kept = rejected.slice(0, _MOST_REJECTS).rename_columns(["reason", "record"])
+        yield _row(_REJECTS, _encoded(kept), rejected.num_rows)
+    yield _row(_COUNTED, b"", table.num_rows)
+    if not table.num_rows:
+        return
+    table = table.combine_chunks()
+    for number, need in enumerate(needs):
+        partials = preaggregate(table, columns, need)
+        if partials.num_rows:
+            yield _row(number, _encoded(partials), table.num_rows)
+
+
+def _row(need: int, payload: bytes, records: int) -> pa.RecordBatch:
+    return pa.record_batch(
+        [pa.array([need], pa.int32()), pa.array([payload], pa.binary()), pa.array([records], pa.int64())],
+        names=["need", "payload", "records"],
+    )
+
+
+def _encoded(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    encoded: bytes = sink.getvalue().to_pybytes()
+    return encoded
+
+
+def _decoded(payload: bytes) -> pa.Table:
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_all()

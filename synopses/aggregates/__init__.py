@@ -1,0 +1,33 @@
+"""The aggregates of the language, each as what it keeps and how it is lowered to an answer.
+
+Adding one: a file here with an object of protocol ``Aggregate``, a line in ``AGGREGATES`` below, and its signature
+in ``queries.functions``.
+"""
+
+from __future__ import annotations
+
+from synopses.aggregates.average import AVG
+from synopses.aggregates.counting import COUNT
+from synopses.aggregates.distinct import COUNT_DISTINCT
+from synopses.aggregates.extremes import MAX, MIN
+from synopses.aggregates.lowering import Aggregate, Counters
+from synopses.aggregates.quantiles import QUANTILE, QUANTILE_CONT
+from synopses.aggregates.spread import STDDEV_POP, STDDEV_SAMP, VAR_POP, VAR_SAMP
+from synopses.aggregates.sums import SUM
+
+AGGREGATES: dict[str, Aggregate] = {
+    "COUNT": COUNT,
+    "SUM": SUM,
+    "AVG": AVG,
+    "MIN": MIN,
+    "MAX": MAX,
+    "VAR_SAMP": VAR_SAMP,
+    "VAR_POP": VAR_POP,
+    "STDDEV_SAMP": STDDEV_SAMP,
+    "STDDEV_POP": STDDEV_POP,
+    "COUNT_DISTINCT": COUNT_DISTINCT,
+    "QUANTILE": QUANTILE,
+    "QUANTILE_CONT": QUANTILE_CONT,
+}
+
+__all__ = ["AGGREGATES", "Aggregate", "Counters"]

@@ -1,0 +1,199 @@
+"""From a window's groups to the rows of an answer: HAVING, ORDER BY, LIMIT, output columns, outer levels.
+
+Keys are decoded for the surviving rows only: a top 10 of 200,000 groups turns 10 codes back into strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queries.evaluate import evaluate
+from queries.model import AggregateCall, Expression, Order, Select, Value
+from queries.types import Type
+from synopses.aggregates import AGGREGATES
+from synopses.algebra import Component
+from synopses.carriers import Array
+from synopses.components import Rows
+from synopses.keys import KeyTree
+from synopses.merged import Merged
+from synopses.partials import split_states
+from synopses.preaggregate import Preaggregation, evaluated, preaggregate
+from synopses.window_read import CounterRead, WindowRead
+
+_PRUNE_FROM = 64
+"""Below so many groups a full sort is cheaper than finding the k-th value first."""
+
+
+def components_of(aggregates: tuple[AggregateCall, ...]) -> tuple[Component, ...]:
+    """The components a grouping keeps for these aggregates, each once; Rows always, to know which groups exist."""
+    wanted: list[Component] = [Rows()]
+    for call in aggregates:
+        wanted.extend(AGGREGATES[call.function].components(call))
+    return tuple(dict.fromkeys(wanted))
+
+
+def counted_arguments(aggregates: tuple[AggregateCall, ...]) -> tuple[Value, ...]:
+    """The arguments whose frequency counters these aggregates read, each once."""
+    return tuple(
+        dict.fromkeys(
+            call.argument for call in aggregates if AGGREGATES[call.function].by_counters and call.argument is not None
+        )
+    )
+
+
+def answer(select: Select, read: WindowRead) -> pa.Table:
+    """The rows of ``select``, whose innermost level's groups are ``read``; in rank order if it is ordered."""
+    if isinstance(select.source, Select):
+        read = _regrouped(select, answer(select.source, read))
+    columns = _Columns(select, read, None)
+    rows = None
+    if select.having is not None:
+        mask = pc.fill_null(evaluate(select.having, columns, read.size), False)
+        rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+    if select.order:
+        rows = _ordered(select, read, rows)
+    elif select.limit is not None:
+        rows = _first_by_key(select, read, rows)
+    if rows is not None:
+        columns = _Columns(select, read, rows)
+    size = read.size if rows is None else len(rows)
+    return pa.table({output.name: evaluate(output.value, columns, size) for output in select.outputs})
+
+
+class _Columns(Mapping[str, pa.Array]):
+    """``k0…`` and ``a0…`` of some rows, computed when an expression asks for them."""
+
+    def __init__(self, select: Select, read: WindowRead, rows: Array | None) -> None:
+        self._select, self._read, self._rows = select, read, rows
+        self._keys: list[pa.Array] | None = None
+
+    def __getitem__(self, name: str) -> pa.Array:
+        position = int(name[1:])
+        if name[0] == "k":
+            if self._keys is None:
+                self._keys = self._read.keys(self._rows)
+            return self._keys[position]
+        column = self._read.aggregate(self._select.aggregates[position])
+        return column if self._rows is None else column.take(pa.array(self._rows))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (f"k{i}" for i in range(len(self._select.keys)))
+        yield from (f"a{i}" for i in range(len(self._select.aggregates)))
+
+    def __len__(self) -> int:
+        return len(self._select.keys) + len(self._select.aggregates)
+
+
+def _ordered(select: Select, read: WindowRead, rows: Array | None) -> Array:
+    """Row numbers in the order asked for; ties by the group keys, ascending (semantics.md 2)."""
+    size = read.size if rows is None else len(rows)
+    first = select.order[0]
+    if select.limit is not None and size >= max(_PRUNE_FROM, 2 * select.limit):
+        values = evaluate(first.value, _Columns(select, read, rows), size)
+        kept = _at_least_kth(values, first.descending, select.limit)
+        if kept is not None:
+            rows = kept if rows is None else rows[kept]
+            size = len(rows)
+    columns = _Columns(select, read, rows)
+    terms = [(evaluate(term.value, columns, size), term) for term in select.order]
+    by_key = [(columns[f"k{i}"], _key_order(value)) for i, value in enumerate(select.keys)]
+    order = _sort_indices(terms + by_key)
+    if select.limit is not None:
+        order = order[: select.limit]
+    return order if rows is None else rows[order]
+
+
+def _first_by_key(select: Select, read: WindowRead, rows: Array | None) -> Array:
+    """LIMIT without ORDER BY: the first by the group keys, so that the answer is reproducible."""
+    columns = _Columns(select, read, rows)
+    size = read.size if rows is None else len(rows)
+    order = np.arange(size)
+    if select.keys:
+        order = _sort_indices([(columns[f"k{i}"], _key_order(value)) for i, value in enumerate(select.keys)])
+    order = order[: select.limit]
+    return order if rows is None else rows[order]
+
+
+def _key_order(value: Value) -> Order:
+    from queries.model import Literal  # a placeholder expression: only the direction of a key's order is used
+
+    return Order(Literal(None, value.type), descending=False, nulls_first=True)
+
+
+def _at_least_kth(values: pa.Array, descending: bool, k: int) -> Array | None:
+    """Rows that can be among the first k (ties with the k-th included), or None where that is not cheap to tell."""
+    if values.null_count or not (pa.types.is_int64(values.type) or pa.types.is_float64(values.type)):
+        return None
+    numbers = values.to_numpy(zero_copy_only=False)
+    if numbers.dtype == np.float64 and np.isnan(numbers).any():
+        return None
+    if k == 0:
+        return np.zeros(0, dtype=np.int64)
+    place = len(numbers) - k if descending else k - 1
+    bound = np.partition(numbers, place)[place]
+    return np.flatnonzero(numbers >= bound if descending else numbers <= bound)
+
+
+def _sort_indices(terms: list[tuple[pa.Array, Order]]) -> Array:
+    """NULLs where the order says, NaN as the greatest value."""
+    table: dict[str, pa.Array] = {}
+    keys: list[tuple[str, str]] = []
+    for number, (values, order) in enumerate(terms):
+        direction = "descending" if order.descending else "ascending"
+        if values.null_count:
+            table[f"null{number}"] = values.is_null().cast(pa.int8())
+            keys.append((f"null{number}", "descending" if order.nulls_first else "ascending"))
+        if pa.types.is_floating(values.type):
+            table[f"nan{number}"] = pc.fill_null(pc.is_nan(values), False).cast(pa.int8())
+            keys.append((f"nan{number}", direction))
+        table[f"value{number}"] = values
+        keys.append((f"value{number}", direction))
+    indices: Array = pc.sort_indices(pa.table(table), sort_keys=keys).to_numpy()
+    return indices
+
+
+def _regrouped(select: Select, inner: pa.Table) -> WindowRead:
+    """The groups of an outer level: the inner answer's rows pre-aggregated like records of one interval."""
+    if select.where is not None:
+        inner = inner.filter(_on_rows(select.where, inner))
+    components = components_of(select.aggregates)
+    counted = counted_arguments(select.aggregates)
+    needs = [Preaggregation(None, select.keys, components)]
+    needs += [Preaggregation(None, (*select.keys, argument), (Rows(),)) for argument in counted]
+    values = dict.fromkeys(value for need in needs for value in need.values)
+    records, columns = evaluated(inner, {value: _on_rows(value, inner) for value in values})
+    tree = KeyTree()
+    merged = [_grouped(records, columns, need, tree) for need in needs]
+    counters = {}
+    for argument, (need, part) in zip(counted, list(zip(needs, merged, strict=True))[1:], strict=True):
+        node = tree.node(need.keys)
+        valid = node.last(part.codes).is_valid().to_numpy(zero_copy_only=False)
+        counters[argument] = CounterRead(node, part.codes[valid], part.states[0][0][valid])
+    return WindowRead.of(tree.node(select.keys), components, merged[0], counters)
+
+
+def _grouped(records: pa.Table, columns: Mapping[Value, str], need: Preaggregation, tree: KeyTree) -> Merged:
+    table = preaggregate(records, columns, need)
+    _, codes, states = split_states(table, need, tree.node(need.keys))
+    order = np.argsort(codes)
+    return Merged(codes[order], tuple(tuple(part[order] for part in state) for state in states))
+
+
+def _on_rows(value: Value, table: pa.Table) -> pa.Array:
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    return evaluate(_expression(value), columns, table.num_rows)
+
+
+def _expression(value: Value) -> Expression:
+    from queries.model import Scalar
+
+    if isinstance(value, Scalar):
+        raise TypeError(f"a record-level expression above an aggregate: {value.sql}")
+    return value
+
+
+__all__ = ["Type", "answer", "components_of", "counted_arguments"]

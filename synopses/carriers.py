@@ -1,0 +1,101 @@
+"""How values of each column type are carried in numpy, and back to Arrow.
+
+Integers, booleans, dates (days) and timestamps (microseconds) are int64; floating point is float64; strings are
+Python objects. An integer array whose sums might leave int64 becomes an object array of Python integers: slower,
+still exact (semantics.md 2: widened, never wrapped).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queries.types import Type
+
+Array = npt.NDArray[Any]
+
+WIDE = pa.decimal256(75, 0)
+"""Arrow type of integers that do not fit int64."""
+
+ARROW_TYPES: dict[Type, pa.DataType] = {
+    Type.BOOLEAN: pa.bool_(),
+    Type.TINYINT: pa.int64(),
+    Type.SMALLINT: pa.int64(),
+    Type.INT: pa.int64(),
+    Type.BIGINT: pa.int64(),
+    Type.FLOAT: pa.float64(),
+    Type.DOUBLE: pa.float64(),
+    Type.STRING: pa.string(),
+    Type.DATE: pa.date32(),
+    Type.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+}
+
+
+def dtype_of(type_: Type) -> np.dtype[Any]:
+    """The numpy type that carries ``type_``."""
+    if type_.fractional:
+        return np.dtype(np.float64)
+    return np.dtype(object) if type_ is Type.STRING else np.dtype(np.int64)
+
+
+def to_numpy(array: pa.Array, type_: Type) -> tuple[Array, Array]:
+    """Values and validity of an Arrow column. Invalid places hold zero (strings: None)."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    if type_ is Type.STRING:
+        return np.asarray(array.to_pylist(), dtype=object).reshape(len(array)), valid
+    if pa.types.is_decimal(array.type):
+        whole = np.array([0 if v is None else int(v) for v in array.to_pylist()], dtype=object)
+        return narrowed(whole), valid
+    if type_ is Type.DATE:
+        array = array.cast(pa.int32())
+    elif type_ is Type.TIMESTAMP:
+        array = array.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    carried = pa.float64() if type_.fractional else pa.int64()
+    if array.type != carried:
+        array = array.cast(carried)
+    if array.null_count:
+        array = pc.fill_null(array, 0.0 if type_.fractional else 0)
+    return array.to_numpy(zero_copy_only=False), valid
+
+
+def to_arrow(values: Array, type_: Type, valid: Array | None = None) -> pa.Array:
+    """The inverse of ``to_numpy``; integers outside int64 come back as ``WIDE`` decimals."""
+    mask = None if valid is None or valid.all() else ~valid
+    if values.dtype == object and type_.integer:
+        values = narrowed(values if mask is None else np.where(mask, 0, values))
+        if values.dtype == object:
+            return pa.array(values.tolist(), type=WIDE, mask=mask)
+    arrow = ARROW_TYPES[type_]
+    if type_ is Type.STRING:
+        return pa.array(values, type=arrow, mask=mask)
+    if type_ is Type.DATE:
+        return pa.array(values.astype(np.int32), type=pa.int32(), mask=mask).cast(arrow)
+    if type_ is Type.BOOLEAN:
+        return pa.array(values.astype(bool), mask=mask)
+    carried = pa.float64() if type_.fractional else pa.int64()
+    return pa.array(values, type=carried, mask=mask).cast(arrow)
+
+
+INT64 = np.iinfo(np.int64)
+
+
+def narrowed(values: Array) -> Array:
+    """An object array of integers as int64 if every one fits, else unchanged."""
+    if values.dtype != object:
+        return values
+    if values.size and (values.max() > INT64.max or values.min() < INT64.min):
+        return values
+    return values.astype(np.int64)
+
+
+def magnitude(values: Array) -> int:
+    """The largest absolute value, as a Python integer (abs of int64's minimum does not wrap)."""
+    if not values.size:
+        return 0
+    return max(abs(int(values.max())), abs(int(values.min())))

@@ -1,0 +1,273 @@
+"""The stored quantities: rows, counts, totals, extremes, moments. One class each; see ``synopses.algebra``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queries.model import Value
+from synopses.algebra import Capabilities, Reduction, State
+from synopses.carriers import WIDE, Array, dtype_of, magnitude, narrowed, to_arrow, to_numpy
+from queries.types import Type
+
+_LOW_BITS = 0xFFFFFFFF
+
+
+class _Additive:
+    """Common to components whose states add up: combine is +, so they can be subtracted as well."""
+
+    capabilities = Capabilities(subtractable=True)
+    parts = 1
+    dtype: np.dtype[np.int64] | np.dtype[np.float64] = np.dtype(np.int64)
+
+    def identity(self, size: int) -> State:
+        return (np.zeros(size, dtype=self.dtype),)
+
+    def absorb(self, into: State, codes: Array, state: State) -> State:
+        (acc,), (values,) = into, state
+        if values.dtype == object and acc.dtype != object:
+            acc = acc.astype(object)
+        np.add.at(acc, codes, values)
+        return (acc,)
+
+    def subtract(self, state: State, surplus: State) -> State:
+        return (state[0] - surplus[0],)
+
+    def guard(self, state: State, intervals: int) -> State:
+        return state
+
+
+@dataclass(frozen=True)
+class Rows(_Additive):
+    """COUNT(*): how many records fell into the group."""
+
+    @property
+    def argument(self) -> None:
+        return None
+
+    def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
+        return {}
+
+    def reductions(self, prepared: Sequence[str]) -> tuple[Reduction, ...]:
+        return (Reduction(None, "count_all"),)
+
+    def lift(self, reduced: Sequence[pa.Array], prepared: Sequence[str]) -> tuple[pa.Array, ...]:
+        return (reduced[0],)
+
+    def load(self, parts: Sequence[pa.Array]) -> State:
+        return (to_numpy(parts[0], Type.BIGINT)[0],)
+
+
+@dataclass(frozen=True)
+class Count(_Additive):
+    """COUNT(x): how many records have a value; also what tells SUM over nothing from SUM of zeros."""
+
+    argument: Value
+
+    def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
+        assert argument is not None
+        return {"": argument}
+
+    def reductions(self, prepared: Sequence[str]) -> tuple[Reduction, ...]:
+        return (Reduction("", "count"),)
+
+    def lift(self, reduced: Sequence[pa.Array], prepared: Sequence[str]) -> tuple[pa.Array, ...]:
+        return (reduced[0],)
+
+    def load(self, parts: Sequence[pa.Array]) -> State:
+        return (to_numpy(parts[0], Type.BIGINT)[0],)
+
+
+@dataclass(frozen=True)
+class Total(_Additive):
+    """SUM(x). Integers are exact: values whose sum could leave int64 are summed as high and low halves."""
+
+    argument: Value
+
+    @property
+    def dtype(self) -> np.dtype[np.int64] | np.dtype[np.float64]:  # type: ignore[override]
+        return np.dtype(np.float64) if self.argument.type.fractional else np.dtype(np.int64)
+
+    def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
+        assert argument is not None
+        if self.argument.type.fractional:
+            return {"": argument.cast(pa.float64())}
+        if pa.types.is_decimal(argument.type):
+            return {"": argument}
+        whole = argument.cast(pa.int64())
+        if self.argument.type is Type.BIGINT:
+            extremes = pc.min_max(whole).as_py()
+            largest = max(abs(extremes["min"] or 0), abs(extremes["max"] or 0))
+            if largest * len(whole) >= 2**63:
+                return {"high": pc.shift_right(whole, 32), "low": pc.bit_wise_and(whole, _LOW_BITS)}
+        return {"": whole}
+
+    def reductions(self, prepared: Sequence[str]) -> tuple[Reduction, ...]:
+        return tuple(Reduction(suffix, "sum") for suffix in prepared)
+
+    def lift(self, reduced: Sequence[pa.Array], prepared: Sequence[str]) -> tuple[pa.Array, ...]:
+        if len(prepared) == 1:
+            return (pc.fill_null(reduced[0], 0),)
+        high, low = (to_numpy(part, Type.BIGINT)[0].astype(object) for part in reduced)
+        return (to_arrow(high * 2**32 + low, Type.BIGINT),)
+
+    def load(self, parts: Sequence[pa.Array]) -> State:
+        return (to_numpy(parts[0], self.argument.type)[0],)
+
+    def guard(self, state: State, intervals: int) -> State:
+        (values,) = state
+        if values.dtype == np.int64 and magnitude(values) * max(intervals, 1) >= 2**62:
+            return (values.astype(object),)
+        return state
+
+
+class _Extreme:
+    """MIN and MAX: the value and whether there was one. Merging twice does no harm; taking away is impossible."""
+
+    capabilities = Capabilities(duplicate_insensitive=True)
+    parts = 2
+    argument: Value
+    function: str
+    ufunc: np.ufunc
+
+    def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
+        assert argument is not None
+        return {"": argument}
+
+    def reductions(self, prepared: Sequence[str]) -> tuple[Reduction, ...]:
+        return (Reduction("", self.function),)
+
+    def lift(self, reduced: Sequence[pa.Array], prepared: Sequence[str]) -> tuple[pa.Array, ...]:
+        return (reduced[0], reduced[0].is_valid())
+
+    def load(self, parts: Sequence[pa.Array]) -> State:
+        values, seen = to_numpy(parts[0], self.argument.type)
+        return values, seen
+
+    def identity(self, size: int) -> State:
+        dtype = dtype_of(self.argument.type)
+        values = np.full(size, None, dtype=object) if dtype == object else np.zeros(size, dtype=dtype)
+        return values, np.zeros(size, dtype=bool)
+
+    def absorb(self, into: State, codes: Array, state: State) -> State:
+        (acc, acc_seen), (values, seen) = into, state
+        if not seen.all():
+            codes, values = codes[seen], values[seen]
+        if not len(codes):
+            return into
+        order = np.argsort(codes, kind="stable")
+        codes, values = codes[order], values[order]
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        codes, values = codes[starts], self.ufunc.reduceat(values, starts)
+        if values.dtype == object and acc.dtype != object:
+            acc = acc.astype(object)
+        known = acc_seen[codes]
+        acc[codes[~known]] = values[~known]
+        acc[codes[known]] = self.ufunc(acc[codes[known]], values[known])
+        acc_seen[codes] = True
+        return acc, acc_seen
+
+    def guard(self, state: State, intervals: int) -> State:
+        return state
+
+
+@dataclass(frozen=True)
+class Least(_Extreme):
+    """MIN(x). NaN counts as the greatest value, as in Spark."""
+
+    argument: Value
+    function = "min"
+    ufunc = np.fmin
+
+
+@dataclass(frozen=True)
+class Greatest(_Extreme):
+    """MAX(x). NaN counts as the greatest value, as in Spark; Arrow skips it, so its presence is reduced apart."""
+
+    argument: Value
+    function = "max"
+    ufunc = np.maximum
+
+    def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
+        assert argument is not None
+        if self.argument.type.fractional:
+            return {"": argument, "nan": pc.is_nan(argument)}
+        return {"": argument}
+
+    def reductions(self, prepared: Sequence[str]) -> tuple[Reduction, ...]:
+        return (Reduction("", "max"), *(Reduction(suffix, "any") for suffix in prepared if suffix))
+
+    def lift(self, reduced: Sequence[pa.Array], prepared: Sequence[str]) -> tuple[pa.Array, ...]:
+        values = reduced[0]
+        if len(reduced) == 2:
+            values = pc.if_else(pc.fill_null(reduced[1], False), float("nan"), values)
+        return (values, values.is_valid())
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean and M2 (sum of squared distances from the mean): VARIANCE and STDDEV without cancellation.
+
+    Merged by Chan's parallel formula, a whole run of intervals at once.
+    """
+
+    argument: Value
+    capabilities = Capabilities()
+    parts = 3
+
+    def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
+        assert argument is not None
+        return {"": argument.cast(pa.float64())}
+
+    def reductions(self, prepared: Sequence[str]) -> tuple[Reduction, ...]:
+        return (Reduction("", "count"), Reduction("", "mean"), Reduction("", "variance", pc.VarianceOptions(ddof=0)))
+
+    def lift(self, reduced: Sequence[pa.Array], prepared: Sequence[str]) -> tuple[pa.Array, ...]:
+        count, mean, variance = reduced
+        return (count, pc.fill_null(mean, 0.0), pc.fill_null(pc.multiply(variance, count.cast(pa.float64())), 0.0))
+
+    def load(self, parts: Sequence[pa.Array]) -> State:
+        types = (Type.BIGINT, Type.DOUBLE, Type.DOUBLE)
+        return tuple(to_numpy(part, type_)[0] for part, type_ in zip(parts, types, strict=True))
+
+    def identity(self, size: int) -> State:
+        return np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
+
+    def absorb(self, into: State, codes: Array, state: State) -> State:
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
+        count, mean, m2 = (part[order] for part in state)
+        if not len(codes):
+            return into
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        codes = codes[starts]
+        lengths = np.diff(np.r_[starts, len(order)])
+        total = np.add.reduceat(count, starts)
+        with np.errstate(invalid="ignore", over="ignore"):
+            merged = np.add.reduceat(count * mean, starts) / np.maximum(total, 1)
+            away = mean - np.repeat(merged, lengths)
+            spread = np.add.reduceat(m2 + count * away * away, starts)
+            return self._pairwise(into, codes, (total, merged, spread))
+
+    @staticmethod
+    def _pairwise(into: State, codes: Array, state: State) -> State:
+        count, mean, m2 = into
+        other, other_mean, other_m2 = state
+        before = count[codes]
+        both = before + other
+        away = other_mean - mean[codes]
+        share = other / np.maximum(both, 1)
+        mean[codes] = np.where(before == 0, other_mean, mean[codes] + away * share)
+        m2[codes] = np.where(before == 0, other_m2, m2[codes] + other_m2 + away * away * before * share)
+        count[codes] = both
+        return count, mean, m2
+
+    def guard(self, state: State, intervals: int) -> State:
+        return state
+
+
+__all__ = ["WIDE", "Count", "Greatest", "Least", "Moments", "Rows", "Total", "narrowed"]
