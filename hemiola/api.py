@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from hemiola.explanation import Explanation, explain_config
 from queries.config import load_config
 from queries.model import Config
-from results.reader import Answer as QueryAnswer
-from results.reader import read
+from results import ReadResult, open_store, read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from hemiola.replaying import ReplayReport
+    from hemiola.reports import ReplayReport
 
 Source = str | Path | Config
 
@@ -31,7 +30,7 @@ def explain(config: Source) -> Explanation:
     return explain_config(validate(config))
 
 
-def query(config: Source, sql: str) -> QueryAnswer:
+def query(config: Source, sql: str) -> ReadResult:
     """Read-only SQL on the results."""
     return read(validate(config).results, sql)
 
@@ -47,11 +46,10 @@ def replay(
 ) -> ReplayReport:
     """Replays the bounded sources in virtual time. Times are microseconds since the epoch (UTC)."""
     from hemiola.replaying import ReplayOptions, replay_config
-    from results.store import open_store
     from spark_jobs.session import open_session
 
     checked = validate(config)
-    with open_store(checked.results, checked.results_keep) as store:
+    with open_store(checked.results, results_keep=checked.results_keep) as store:
         store.register(checked.queries, time_ns() // 1000)
         session = spark if spark is not None else open_session(checked.spark, "hemiola replay")
         try:

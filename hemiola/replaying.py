@@ -8,54 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 
 from pyspark.sql import DataFrame, SparkSession
 
+from hemiola.reports import ReplayReport, StreamReport
 from queries.model import Config, Microseconds, Query, Stream
 from results.store import Refresh, ResultsStore, StreamProgress, Update
 from scheduler.clocks import VirtualClock
 from scheduler.cost import CostModel
 from scheduler.engine import Answer, Engine
 from scheduler.policies import make_policy
-from sharing.plan import StreamPlan, plan_stream
+from sharing.plan import plan_stream
 from spark_jobs.preaggregation import Batch, preaggregate_records, rejected_records
 from spark_jobs.sources import TimeBounds, read_bounded, time_bounds
 
 CHUNK_RECORDS = 2_000_000
 """Records per Spark job, on average: the driver holds the partial aggregates of one chunk at a time."""
-
-
-@dataclass
-class StreamReport:
-    """What a replay did for one stream. Seconds: of Spark jobs, of probing and post-processing, of commits."""
-
-    stream: str
-    records: int = 0
-    rejected: int = 0
-    updates: int = 0
-    refreshes: int = 0
-    rows: int = 0
-    synopsis_entries: int = 0
-    synopsis_bytes: int = 0
-    rescanned: int = 0
-    spark_seconds: float = 0.0
-    engine_seconds: float = 0.0
-    commit_seconds: float = 0.0
-
-
-@dataclass
-class ReplayReport:
-    streams: list[StreamReport] = field(default_factory=list)
-
-    @property
-    def refreshes(self) -> int:
-        return sum(stream.refreshes for stream in self.streams)
-
-    @property
-    def records(self) -> int:
-        return sum(stream.records for stream in self.streams)
 
 
 Progress = Callable[[str, int, int], None]
@@ -109,6 +79,7 @@ class _StreamReplay:
         frame = read_bounded(self.spark, self.stream)
         bounds = time_bounds(frame, self.stream)
         self.report.spark_seconds += perf_counter() - began
+        self.report.known_records = bounds.records
         self.report.rejected = bounds.malformed + bounds.without_time
         if self.report.rejected:
             self._keep_rejects(frame)
@@ -248,6 +219,3 @@ def _first_missing(engine: Engine, first: int, last: int, done: dict[str, frozen
             missing += [next((end for end in due if end * s not in done[name]), None)]
     return min((end for end in missing if end is not None), default=None)
 
-
-def replay_plans(config: Config) -> list[StreamPlan]:
-    return [plan_stream(stream, tuple(config.queries_on(stream.name))) for stream in config.streams]

@@ -16,12 +16,12 @@ from queries.sql_errors import Refusal
 from queries.types import Type
 
 
-def is_aggregate(node: exp.Expression) -> bool:
+def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` itself calls an aggregate (also one Hemiola refuses), with or without FILTER."""
     return aggregate_name(node.this if isinstance(node, exp.Filter) else node) is not None
 
 
-def has_aggregate(node: exp.Expression) -> bool:
+def has_aggregate(node: exp.Expr) -> bool:
     return any(aggregate_name(part) is not None for part in node.walk())
 
 
@@ -32,14 +32,14 @@ class Aggregates:
         self._level = level
         self.calls: list[AggregateCall] = []
 
-    def ref(self, node: exp.Expression) -> Ref:
+    def ref(self, node: exp.Expr) -> Ref:
         """The column ``a{i}`` that holds the value of the aggregate ``node``."""
         call = self._call(node)
         if call not in self.calls:
             self.calls.append(call)
         return Ref(f"a{self.calls.index(call)}", call.type)
 
-    def _call(self, node: exp.Expression) -> AggregateCall:
+    def _call(self, node: exp.Expr) -> AggregateCall:
         predicate = node.expression.this if isinstance(node, exp.Filter) else None
         written = node.this if isinstance(node, exp.Filter) else node
         name = aggregate_name(written) or ""
@@ -58,7 +58,7 @@ class Aggregates:
         return AggregateCall(function, value, parameters, signature.result(value.type))
 
 
-def _check_nesting(call: exp.Expression, predicate: exp.Expression | None) -> None:
+def _check_nesting(call: exp.Expr, predicate: exp.Expr | None) -> None:
     for part in call.walk():
         if part is not call and aggregate_name(part):
             raise Refusal(
@@ -68,7 +68,7 @@ def _check_nesting(call: exp.Expression, predicate: exp.Expression | None) -> No
         raise Refusal(predicate, "FILTER looks at single records and may not contain an aggregate")
 
 
-def _arguments(call: exp.Anonymous, function: str) -> tuple[str, exp.Expression | None, tuple[float, ...]]:
+def _arguments(call: exp.Anonymous, function: str) -> tuple[str, exp.Expr | None, tuple[float, ...]]:
     name, arguments = call.name.upper(), list(call.expressions)
     if function == "MEDIAN":
         function, arguments = "QUANTILE_CONT", [*arguments, exp.Literal.number("0.5")]
@@ -77,7 +77,10 @@ def _arguments(call: exp.Anonymous, function: str) -> tuple[str, exp.Expression 
         wanted = 1 + AGGREGATES[function].parameters
         usage = f"{name}(x, q)" if wanted == 2 else f"{name}(x)"
     if len(arguments) != wanted:
-        raise Refusal(call, f"{name} takes other arguments", f"write {usage}")
+        counts = (wanted - 1, len(arguments) - 1) if name == "MEDIAN" else (wanted, len(arguments))
+        raise Refusal(
+            call, f"{name} takes {counts[0]} argument{'s'[: counts[0] - 1]}, not {counts[1]}", f"write {usage}"
+        )
     argument = arguments[0]
     if isinstance(argument, exp.Distinct):
         function, argument = _distinct(call, function, argument), argument.expressions[0]
@@ -104,7 +107,7 @@ def _distinct(call: exp.Anonymous, function: str, distinct: exp.Distinct) -> str
     return "COUNT_DISTINCT"
 
 
-def _share(name: str, parameter: exp.Expression) -> float:
+def _share(name: str, parameter: exp.Expr) -> float:
     if isinstance(parameter, exp.Literal) and not parameter.is_string:
         share = float(parameter.this)
         if 0 <= share <= 1:
@@ -116,7 +119,7 @@ def _share(name: str, parameter: exp.Expression) -> float:
     )
 
 
-def _filtered(argument: exp.Expression | None, predicate: exp.Expression | None) -> exp.Expression | None:
+def _filtered(argument: exp.Expr | None, predicate: exp.Expr | None) -> exp.Expr | None:
     """``agg(x) FILTER (WHERE p)`` is ``agg(CASE WHEN p THEN x END)``: aggregates pass over NULLs."""
     if predicate is None:
         return argument
@@ -124,7 +127,7 @@ def _filtered(argument: exp.Expression | None, predicate: exp.Expression | None)
     return exp.Case(ifs=[exp.If(this=predicate.copy(), true=value)])
 
 
-def default_name(node: exp.Expression) -> str | None:
+def default_name(node: exp.Expr) -> str | None:
     """The column name of an aggregate without alias (``sum_length``, ``count``, ``count_distinct_dst``)."""
     if not isinstance(node, exp.Anonymous):
         return None
@@ -132,6 +135,8 @@ def default_name(node: exp.Expression) -> str | None:
     for argument in node.expressions:
         if isinstance(argument, exp.Distinct):
             words += ["distinct", *(part.sql(dialect=HemiolaSQL) for part in argument.expressions)]
-        elif not isinstance(argument, exp.Star):
+        elif not (
+            isinstance(argument, exp.Star) or (node.name.lower() == "count" and isinstance(argument, exp.Literal))
+        ):
             words.append(argument.name if isinstance(argument, exp.Column) else argument.sql(dialect=HemiolaSQL))
     return re.sub(r"[^a-z0-9]+", "_", " ".join(words).lower()).strip("_")[:60]

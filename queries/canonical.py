@@ -14,7 +14,7 @@ from sqlglot import exp
 from queries.dialect import HemiolaSQL
 
 _COMMUTATIVE = (exp.Add, exp.Mul, exp.EQ, exp.NEQ, exp.NullSafeEQ)
-_MIRRORED: dict[type[exp.Expression], type[exp.Binary]] = {
+_MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.LT: exp.GT,
     exp.LTE: exp.GTE,
     exp.GT: exp.LT,
@@ -26,17 +26,17 @@ _TOTAL = (*_PREDICATES, *_PATTERNS, exp.Connector, exp.Not, exp.Column, exp.Iden
 _OPERATORS = (exp.Binary, exp.Unary, exp.In, exp.Between)
 
 
-def canonical_sql(tree: exp.Expression) -> str:
+def canonical_sql(tree: exp.Expr) -> str:
     """The canonical text of ``tree``, whose columns are already resolved (``tree`` itself is left alone)."""
     return _text(_parenthesized(_ordered(_unwrapped(tree.copy()))))
 
 
-def _text(tree: exp.Expression) -> str:
+def _text(tree: exp.Expr) -> str:
     return tree.sql(dialect=HemiolaSQL, comments=False)
 
 
-def _unwrapped(tree: exp.Expression) -> exp.Expression:
-    def simpler(node: exp.Expression) -> exp.Expression:
+def _unwrapped(tree: exp.Expr) -> exp.Expr:
+    def simpler(node: exp.Expr) -> exp.Expr:
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
@@ -59,13 +59,13 @@ def canonical_number(text: str) -> str:
     return number.upper() if "e" in number else f"{number}E0"
 
 
-def _ordered(node: exp.Expression) -> exp.Expression:
+def _ordered(node: exp.Expr) -> exp.Expr:
     """Children first, so that texts compare in their canonical form."""
     for name, value in list(node.args.items()):
-        if isinstance(value, exp.Expression):
+        if isinstance(value, exp.Expr):
             node.set(name, _ordered(value))
         elif isinstance(value, list):
-            node.set(name, [_ordered(item) if isinstance(item, exp.Expression) else item for item in value])
+            node.set(name, [_ordered(item) if isinstance(item, exp.Expr) else item for item in value])
     if isinstance(node, exp.Connector):
         return _sorted_chain(node)
     if isinstance(node, exp.Binary):
@@ -75,7 +75,7 @@ def _ordered(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _sorted_sides(node: exp.Binary) -> exp.Expression:
+def _sorted_sides(node: exp.Binary) -> exp.Expr:
     left, right = node.left, node.right
     if isinstance(node, _COMMUTATIVE) and _rank(right) < _rank(left):
         node.set("this", right)
@@ -85,9 +85,9 @@ def _sorted_sides(node: exp.Binary) -> exp.Expression:
     return node
 
 
-def _sorted_chain(node: exp.Connector) -> exp.Expression:
+def _sorted_chain(node: exp.Connector) -> exp.Expr:
     kind = type(node)
-    parts: list[exp.Expression] = []
+    parts: list[exp.Expr] = []
     for side in (node.left, node.right):
         parts.extend(side.flatten() if type(side) is kind else [side])
     if all(isinstance(part, _TOTAL) for side in parts for part in side.walk()):
@@ -98,7 +98,7 @@ def _sorted_chain(node: exp.Connector) -> exp.Expression:
     return chain
 
 
-def _sorted_list(node: exp.In) -> exp.Expression:
+def _sorted_list(node: exp.In) -> exp.Expr:
     items = list({_text(item): item for item in node.expressions}.values())
     if not all(_constant(item) for item in items):
         return node
@@ -109,26 +109,26 @@ def _sorted_list(node: exp.In) -> exp.Expression:
     return node
 
 
-def _constant(node: exp.Expression) -> bool:
+def _constant(node: exp.Expr) -> bool:
     return node.find(exp.Column) is None
 
 
-def _rank(node: exp.Expression) -> tuple[bool, bool, float, str]:
+def _rank(node: exp.Expr) -> tuple[bool, bool, float, str]:
     number = float(node.this) if isinstance(node, exp.Literal) and not node.is_string else 0.0
     return _constant(node), isinstance(node, exp.Literal), number, _text(_parenthesized(node.copy()))
 
 
-def _parenthesized(tree: exp.Expression) -> exp.Expression:
+def _parenthesized(tree: exp.Expr) -> exp.Expr:
     for node in list(tree.walk()):
         if not isinstance(node, (*_OPERATORS, exp.Bracket)):
             continue
         for name, value in list(node.args.items()):
-            if isinstance(value, exp.Expression) and isinstance(value, _OPERATORS) and _needs_paren(node, value):
+            if isinstance(value, exp.Expr) and isinstance(value, _OPERATORS) and _needs_paren(node, value):
                 node.set(name, exp.Paren(this=value))
     return tree
 
 
-def _needs_paren(outer: exp.Expression, inner: exp.Expression) -> bool:
+def _needs_paren(outer: exp.Expr, inner: exp.Expr) -> bool:
     if isinstance(inner, (exp.Paren, exp.Dot)):
         return False
     if isinstance(inner, exp.Neg) and isinstance(inner.this, exp.Literal):

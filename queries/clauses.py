@@ -7,7 +7,7 @@ from sqlglot import exp
 from queries.dialect import WINDOW_CLAUSE
 from queries.sql_errors import Refusal
 
-_READ: dict[type[exp.Expression], frozenset[str]] = {
+_READ: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset("expressions from_ where group having order limit".split()),
     exp.Table: frozenset({"this", "alias", WINDOW_CLAUSE}),
     exp.Subquery: frozenset({"this", "alias"}),
@@ -49,7 +49,7 @@ _REASONS: dict[str, tuple[str, str | None]] = {
 }
 
 
-def check_clauses(node: exp.Expression) -> None:
+def check_clauses(node: exp.Expr) -> None:
     """Raise ``Refusal`` for the first part of ``node`` (not of its children) that the binder does not read."""
     read = _READ[type(node)]
     for name, value in node.args.items():
@@ -57,4 +57,13 @@ def check_clauses(node: exp.Expression) -> None:
             continue
         message, hint = _REASONS.get(name, (f"{name.strip('_').upper()} is not supported here", None))
         part = value[0] if isinstance(value, list) else value
-        raise Refusal(part if isinstance(part, exp.Expression) else node, message, hint)
+        raise Refusal(part if isinstance(part, exp.Expr) else node, message, hint)
+
+
+def check_grouping(group: exp.Expr) -> None:
+    """GROUP BY without ROLLUP, CUBE and GROUPING SETS, in whatever form sqlglot read them."""
+    check_clauses(group)
+    for node in group.expressions:
+        name = (node.name if isinstance(node, exp.Anonymous) else node.key).lower()
+        if name in ("rollup", "cube", "groupingsets"):
+            raise Refusal(node, *_REASONS["grouping_sets" if name == "groupingsets" else name])

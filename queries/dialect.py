@@ -7,12 +7,13 @@ Aggregates are read as ``Anonymous`` calls under the name the user wrote, becaus
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from itertools import pairwise
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from queries.aggregate_names import AGGREGATE_NAMES
 
@@ -22,14 +23,14 @@ WINDOW_CLAUSE = "window_clause"
 class WindowClause(exp.Expression):
     """``[WINDOW w SLIDE p]``: the durations' raw text, and where each begins in the SQL text."""
 
-    arg_types = {"window": True, "slide": False, "window_start": True, "slide_start": False}
+    arg_types: ClassVar[dict[str, bool]] = {"window": True, "slide": False, "window_start": True, "slide_start": False}
 
 
 class _Parser(SparkParser):
-    FUNCTIONS: dict[str, Callable[..., Any]] = {
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
         name: build for name, build in SparkParser.FUNCTIONS.items() if name.lower() not in AGGREGATE_NAMES
     }
-    FUNCTION_PARSERS: dict[str, Callable[..., Any]] = {
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name.lower() not in AGGREGATE_NAMES
     }
 
@@ -38,10 +39,10 @@ class _Parser(SparkParser):
     ) -> exp.Table | exp.Dot | None:
         table = super()._parse_table_parts(schema, is_db_reference, wildcard, fast)
         if table is not None and self._curr and self._curr.token_type == TokenType.L_BRACKET:
-            table.set(WINDOW_CLAUSE, self._parse_window_clause())
+            table.set(WINDOW_CLAUSE, self._parse_stream_window())
         return table
 
-    def _parse_window_clause(self) -> WindowClause:
+    def _parse_stream_window(self) -> WindowClause:
         opening = self._curr
         self._advance()
         if not self._match_text_seq("WINDOW"):
@@ -72,6 +73,14 @@ class HemiolaSQL(Spark):
     Parser = _Parser
 
 
-def parse_statements(sql: str) -> list[exp.Expression | None]:
+def clause_offset(sql: str) -> int | None:
+    """Where ``[WINDOW …]`` begins in ``sql``; None without one."""
+    for token, following in pairwise(HemiolaSQL().tokenize(sql)):
+        if token.token_type == TokenType.L_BRACKET and following.text.upper() == "WINDOW":
+            return int(token.start)
+    return None
+
+
+def parse_statements(sql: str) -> list[exp.Expr | None]:
     """The statements in ``sql``; raises sqlglot's ParseError or TokenError."""
-    return cast("list[exp.Expression | None]", HemiolaSQL().parse(sql))
+    return HemiolaSQL().parse(sql)

@@ -29,7 +29,7 @@ def call(op: str, kind: Type, *args: Expression) -> Call:
     return Call(op, args, kind)
 
 
-def common_type(node: exp.Expression, op: str, values: list[Expression]) -> Type:
+def common_type(node: exp.Expr, op: str, values: list[Expression]) -> Type:
     """The one type of several branches or arguments."""
     kinds: list[Type | None] = [value.type for value in values if not is_null(value)]
     if not kinds:
@@ -41,10 +41,8 @@ def common_type(node: exp.Expression, op: str, values: list[Expression]) -> Type
     return kind
 
 
-def arithmetic(node: exp.Expression, op: str, left: Expression, right: Expression) -> Expression:
-    for side in (left, right):
-        if not side.type.numeric and not is_null(side):
-            raise Refusal(node, f"{op} takes numbers, but one side is {side.type.value}")
+def arithmetic(node: exp.Expr, op: str, left: Expression, right: Expression) -> Expression:
+    """``left`` and ``right`` are numbers or NULL."""
     integer = all(side.type.integer or is_null(side) for side in (left, right))
     if op == "DIV" and not integer:
         raise Refusal(node, "DIV takes integers", "use / for fractions")
@@ -52,7 +50,7 @@ def arithmetic(node: exp.Expression, op: str, left: Expression, right: Expressio
     return call(op, kind, retyped(left, kind), retyped(right, kind))
 
 
-def comparison(node: exp.Expression, op: str, left: Expression, right: Expression, texts: tuple[str, str]) -> Expression:
+def comparison(node: exp.Expr, op: str, left: Expression, right: Expression, texts: tuple[str, str]) -> Call:
     left, right = timed(node, left, right.type), timed(node, right, left.type)
     if is_null(left) or is_null(right):
         raise Refusal(node, f"{op} NULL is never true", "write IS NULL or IS NOT NULL")
@@ -61,14 +59,14 @@ def comparison(node: exp.Expression, op: str, left: Expression, right: Expressio
     return call(op, Type.BOOLEAN, left, right)
 
 
-def timed(node: exp.Expression, value: Expression, other: Type) -> Expression:
+def timed(node: exp.Expr, value: Expression, other: Type) -> Expression:
     """A string literal next to a DATE or TIMESTAMP is read as one."""
     if not (isinstance(value, Literal) and isinstance(value.value, str) and other in (Type.DATE, Type.TIMESTAMP)):
         return value
     return time_literal(node, value.value, other)
 
 
-def time_literal(node: exp.Expression, text: str, kind: Type) -> Literal:
+def time_literal(node: exp.Expr, text: str, kind: Type) -> Literal:
     moment = read_time(text)
     if moment is None:
         raise Refusal(node, f"'{text}' is not a {kind.value}", "write it as '2026-01-31 12:00:00'")
@@ -78,7 +76,7 @@ def time_literal(node: exp.Expression, text: str, kind: Type) -> Literal:
     return Literal(datetime.fromtimestamp(aware.timestamp(), UTC), kind)
 
 
-def condition(node: exp.Expression, what: str, value: Expression) -> Expression:
+def condition(node: exp.Expr, what: str, value: Expression) -> Expression:
     if is_null(value):
         return retyped(value, Type.BOOLEAN)
     if value.type is not Type.BOOLEAN:
@@ -99,7 +97,7 @@ _CASTS = {
 }  # fmt: skip
 
 
-def cast(node: exp.Expression, value: Expression, kind: Type | None) -> Expression:
+def cast(node: exp.Expr, value: Expression, kind: Type | None) -> Expression:
     if kind is None or kind in (Type.DECIMAL, Type.BINARY):
         raise Refusal(node, "above an aggregate, CAST goes to BIGINT, DOUBLE, STRING, BOOLEAN, DATE or TIMESTAMP")
     if is_null(value):

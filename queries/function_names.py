@@ -22,7 +22,7 @@ NOT_REPEATABLE = frozenset(
 """Functions whose value depends on when or where they run; a window replayed must give the same answer."""
 
 GENERATORS = frozenset(
-    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple flatten_outer unnest".split()
+    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple unnest".split()
 )
 
 _AGGREGATE_LIST = ", ".join(sorted({*AGGREGATES, "MEDIAN"} - {"COUNT_DISTINCT"})) + ", COUNT(DISTINCT x)"
@@ -35,7 +35,7 @@ def spark_functions() -> frozenset[str]:
     return frozenset(text.split())
 
 
-def written_names(node: exp.Expression) -> set[str]:
+def written_names(node: exp.Expr) -> set[str]:
     """The lower-case names under which ``node``, a function call, may have been written."""
     if isinstance(node, exp.Anonymous):
         return {node.name.lower()}
@@ -44,7 +44,7 @@ def written_names(node: exp.Expression) -> set[str]:
     return set()
 
 
-def check_function(node: exp.Expression) -> None:
+def check_function(node: exp.Expr) -> None:
     """Raise ``Refusal`` when ``node`` calls a function that may not stand in a record-level expression."""
     names = written_names(node)
     unrepeatable = names & NOT_REPEATABLE
@@ -64,7 +64,7 @@ def check_function(node: exp.Expression) -> None:
         check_named(node, node.name)
 
 
-def check_named(node: exp.Expression, name: str) -> None:
+def check_named(node: exp.Expr, name: str) -> None:
     """Raise ``Refusal`` unless Spark has a function ``name``."""
     if name.lower() in spark_functions():
         return
@@ -72,7 +72,7 @@ def check_named(node: exp.Expression, name: str) -> None:
     raise Refusal(node, f"there is no function {name.upper()}", hint)
 
 
-def refuse_aggregate(node: exp.Expression, name: str) -> Refusal:
+def refuse_aggregate(node: exp.Expr, name: str) -> Refusal:
     """Why the aggregate ``name`` (lower case, not one of ours) cannot be used."""
     if name in NOT_YET:
         hint = "COUNT(DISTINCT x)" if "distinct" in name else "ORDER BY … LIMIT k" if "top_k" in name else "QUANTILE"
@@ -82,7 +82,7 @@ def refuse_aggregate(node: exp.Expression, name: str) -> Refusal:
     )
 
 
-def aggregate_name(node: exp.Expression) -> str | None:
+def aggregate_name(node: exp.Expr) -> str | None:
     """The lower-case name of the aggregate that ``node`` calls, ours or not; None for anything else."""
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()

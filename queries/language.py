@@ -48,7 +48,10 @@ def parse_query(
     return bound
 
 
-def _statement(sql: str) -> exp.Expression:
+def _statement(sql: str) -> exp.Expr:
+    first = re.match(r"\w+", sql.lstrip())
+    if first and did_you_mean(first[0], ["SELECT"]) and first[0].upper() != "SELECT":
+        raise Refusal(len(sql) - len(sql.lstrip()), f"a query begins with SELECT, not {first[0]}")
     try:
         statements = [statement for statement in parse_statements(sql) if statement is not None]
     except ParseError as error:
@@ -75,6 +78,7 @@ def _unreadable(sql: str, error: ParseError) -> Refusal:
     if not description or description.startswith("Invalid expression"):
         return Refusal(offset, f"this cannot be read as SQL, at {token!r}", hint)
     description = description.replace("Expecting", "expected").split(" but got <Token")[0]
+    description = description.replace("TYPE after CAST", "a type after AS")
     description = re.sub(r"<class '[\w.]+\.(\w+)'>", lambda match: match[1].upper(), description)
     near = f", at {token!r}" if token and token not in description else ""
     return Refusal(offset, f"this cannot be read as SQL: {description[:1].lower()}{description[1:]}{near}", hint)
@@ -88,7 +92,7 @@ def _unreadable_token(sql: str, error: SqlglotError) -> Refusal:
 
 
 def _bind(
-    tree: exp.Expression,
+    tree: exp.Expr,
     schemas: Schemas,
     given: tuple[Microseconds | None, Microseconds | None],
     problems: list[SqlProblem],
@@ -143,7 +147,7 @@ def _stream(table: exp.Table, schemas: Schemas) -> str:
             return name
     known = ", ".join(schemas)
     hint = did_you_mean(table.name, schemas) or (f"there are {known}" if known else "define it under streams:")
-    raise Refusal(table.this, f"there is no stream {table.name}", hint)
+    raise Refusal(table.this, f"there is no stream {table.name}", hint, stream=table.name)
 
 
 def _window(
@@ -155,7 +159,7 @@ def _window(
         if window is None:
             raise Refusal(
                 table.this,
-                "the query has no window",
+                "the query has a slide: but no window" if slide else "the query has no window",
                 f"write FROM {table.name} [WINDOW 10 min SLIDE 2 min], or the keys window: and slide:",
             )
         return window, slide if slide is not None else window

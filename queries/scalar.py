@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from queries.canonical import canonical_sql
 from queries.dialect import HemiolaSQL
-from queries.function_names import aggregate_name, check_function, check_named
+from queries.function_names import aggregate_name, check_function, check_named, written_names
 from queries.model import Scalar
 from queries.scalar_types import annotated, check_types, shown, type_of
 from queries.sql_errors import Refusal, did_you_mean
@@ -39,7 +40,7 @@ class Columns:
         raise Refusal(column, f"{self.label} has no column {column.name}", hint)
 
 
-def bind_condition(node: exp.Expression, columns: Columns) -> Scalar:
+def bind_condition(node: exp.Expr, columns: Columns) -> Scalar:
     """A WHERE clause: anything Spark can filter on; BOOLEAN as far as its type is known."""
     scalar, kind = _bind(node, columns)
     if kind not in (None, Type.BOOLEAN):
@@ -47,7 +48,7 @@ def bind_condition(node: exp.Expression, columns: Columns) -> Scalar:
     return Scalar(scalar, Type.BOOLEAN, _read(node, columns))
 
 
-def bind_scalar(node: exp.Expression, columns: Columns, role: str) -> Scalar:
+def bind_scalar(node: exp.Expr, columns: Columns, role: str) -> Scalar:
     """A key or an aggregate's argument (``role`` says which): its type must be known and one Hemiola keeps."""
     text, kind = _bind(node, columns)
     if kind is None:
@@ -55,7 +56,7 @@ def bind_scalar(node: exp.Expression, columns: Columns, role: str) -> Scalar:
             node, f"the type of {shown(node)}, {role}, is not known", f"say it: CAST({shown(node)} AS STRING)"
         )
     if kind in (Type.DECIMAL, Type.BINARY):
-        targets = "BIGINT, DOUBLE or STRING" if kind is Type.DECIMAL else "STRING"
+        targets = "DOUBLE, BIGINT or STRING" if kind is Type.DECIMAL else "STRING"
         raise Refusal(
             node,
             f"{shown(node)}, {role}, is {kind.value}, which is not supported there",
@@ -64,11 +65,11 @@ def bind_scalar(node: exp.Expression, columns: Columns, role: str) -> Scalar:
     return Scalar(text, kind, _read(node, columns))
 
 
-def _read(node: exp.Expression, columns: Columns) -> tuple[str, ...]:
+def _read(node: exp.Expr, columns: Columns) -> tuple[str, ...]:
     return tuple(sorted({columns.resolve(column) for column in node.find_all(exp.Column)}))
 
 
-def _bind(node: exp.Expression, columns: Columns) -> tuple[str, Type | None]:
+def _bind(node: exp.Expr, columns: Columns) -> tuple[str, Type | None]:
     check_record_level(node)
     tree = _resolved(node, columns)
     typed = annotated(tree, columns.types)
@@ -78,30 +79,35 @@ def _bind(node: exp.Expression, columns: Columns) -> tuple[str, Type | None]:
     return text, type_of(typed)
 
 
-def check_record_level(node: exp.Expression) -> None:
+def check_record_level(node: exp.Expr) -> None:
     """Refuse what has no value per record: aggregates, sub-queries, OVER, parameters, ``*``, unknown functions."""
     for part in node.walk():
-        if isinstance(part, (exp.Query, exp.Subquery, exp.Exists)):
-            raise Refusal(part, "a sub-query may stand only in FROM", "write the list of values, or a second query")
-        if isinstance(part, exp.Window):
-            raise Refusal(part, "window functions (OVER) are not supported", "windows are given by [WINDOW w SLIDE p]")
-        if isinstance(part, (exp.Placeholder, exp.Parameter, exp.SessionParameter)):
-            raise Refusal(part, "parameters are not supported", "write the value itself")
-        if isinstance(part, exp.Star):
-            raise Refusal(part, "* may stand only in COUNT(*)")
-        if isinstance(part, exp.Lambda):
-            raise Refusal(part, "lambda functions are not supported")
-        if isinstance(part, exp.DataType) and part.this == exp.DataType.Type.USERDEFINED:
-            hint = did_you_mean(part.sql(), [kind.value for kind in Type])
-            raise Refusal(part.parent or part, f"there is no type {part.sql()}", hint)
+        check_part(part)
         name = aggregate_name(part)
         if name:
             raise Refusal(part, f"the aggregate {name.upper()} may not stand here, where single records are looked at")
-        check_function(part)
 
 
-def _resolved(node: exp.Expression, columns: Columns) -> exp.Expression:
-    def resolve(part: exp.Expression) -> exp.Expression:
+def check_part(part: exp.Expr) -> None:
+    """Refuse ``part`` (not what is in it) if it can stand nowhere in a query."""
+    if isinstance(part, (exp.Query, exp.Subquery, exp.Exists)):
+        raise Refusal(part, "a sub-query may stand only in FROM", "write the list of values, or a second query")
+    if isinstance(part, exp.Window):
+        raise Refusal(part, "window functions (OVER) are not supported", "the window is given by [WINDOW w SLIDE p]")
+    if isinstance(part, (exp.Placeholder, exp.Parameter, exp.SessionParameter)):
+        raise Refusal(part, "parameters are not supported", "write the value itself")
+    if isinstance(part, exp.Star):
+        raise Refusal(part, "* may stand only in COUNT(*)")
+    if isinstance(part, exp.Lambda):
+        raise Refusal(part, "lambda functions are not supported")
+    if isinstance(part, exp.DataType) and part.this == exp.DataType.Type.USERDEFINED:
+        hint = did_you_mean(part.sql(), [kind.value for kind in Type])
+        raise Refusal(part.parent or part, f"there is no type {part.sql()}", hint)
+    check_function(part)
+
+
+def _resolved(node: exp.Expr, columns: Columns) -> exp.Expr:
+    def resolve(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column):
             name = exp.Identifier(this=columns.resolve(part), quoted=True)
             name.meta.update(part.this.meta)
@@ -114,10 +120,11 @@ def _resolved(node: exp.Expression, columns: Columns) -> exp.Expression:
 _WORDS = frozenset("in and or not when then else case between like rlike ilike cast try_cast interval is".split())
 
 
-def _check_generated(node: exp.Expression, text: str) -> None:
+def _check_generated(node: exp.Expr, text: str) -> None:
     """Whether Spark has every function in the text sqlglot wrote: it also knows those of other databases."""
     tokens = HemiolaSQL().tokenize(text)
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         named = token.text.replace("_", "a").isalnum() and token.token_type not in (TokenType.STRING, TokenType.NUMBER)
         if named and following.token_type == TokenType.L_PAREN and token.text.lower() not in _WORDS:
-            check_named(node, token.text)
+            written = (part for part in node.walk() if token.text.lower() in written_names(part))
+            check_named(next(written, node), token.text)

@@ -16,7 +16,7 @@ from queries.sql_errors import Refusal
 from queries.types import Type
 
 _D = exp.DataType.Type
-_TYPES: dict[exp.DataType.Type, Type] = {
+_TYPES: dict[Any, Type] = {
     _D.BOOLEAN: Type.BOOLEAN,
     _D.TINYINT: Type.TINYINT,
     _D.SMALLINT: Type.SMALLINT,
@@ -38,12 +38,12 @@ _TYPES: dict[exp.DataType.Type, Type] = {
 _SQLGLOT: dict[Type, exp.DataType] = {kind: exp.DataType.build(kind.value, dialect="spark") for kind in Type}
 
 _NAMED: dict[str, Type | None] = {
-    **dict.fromkeys("hash crc32 ascii bit_count positive_int find_in_set weekday width_bucket_int".split(), Type.INT),
-    **dict.fromkeys("xxhash64 width_bucket unix_seconds unix_millis unix_micros unix_date_long".split(), Type.BIGINT),
-    **dict.fromkeys("bin conv format_number format_string printf soundex elt overlay url_encode url_decode".split(), Type.STRING),
-    **dict.fromkeys("split_part parse_url substring_index regexp_replace sentences_string mask".split(), Type.STRING),
-    **dict.fromkeys("isnull isnotnull endswith equal_null regexp like_any".split(), Type.BOOLEAN),
-    **dict.fromkeys("timestamp_seconds timestamp_millis timestamp_micros date_trunc to_timestamp".split(), Type.TIMESTAMP),
+    **dict.fromkeys("hash crc32 ascii bit_count find_in_set weekday".split(), Type.INT),
+    **dict.fromkeys("xxhash64 width_bucket unix_seconds unix_millis unix_micros".split(), Type.BIGINT),
+    **dict.fromkeys("bin conv format_number format_string printf elt url_encode url_decode".split(), Type.STRING),
+    **dict.fromkeys("split_part parse_url substring_index regexp_replace mask".split(), Type.STRING),
+    **dict.fromkeys("isnull isnotnull endswith equal_null regexp".split(), Type.BOOLEAN),
+    **dict.fromkeys("timestamp_seconds timestamp_millis timestamp_micros to_timestamp".split(), Type.TIMESTAMP),
     **dict.fromkeys("next_day last_day add_months make_date date_from_unix_date trunc".split(), Type.DATE),
     **dict.fromkeys("hypot cbrt expm1 log1p rint atan2".split(), Type.DOUBLE),
     "pmod": None,
@@ -52,7 +52,7 @@ _NAMED: dict[str, Type | None] = {
 }  # fmt: skip
 """Results of functions sqlglot has no class or no type for; None: that of the first argument."""
 
-_CLASSES: dict[type[exp.Expression], Type] = {
+_CLASSES: dict[type[exp.Expr], Type] = {
     exp.Year: Type.INT,
     exp.Quarter: Type.INT,
     exp.Month: Type.INT,
@@ -97,7 +97,7 @@ def _annotate_named(annotator: TypeAnnotator, node: Any) -> Any:
     return node
 
 
-def _annotate_common(arguments: Callable[[Any], list[exp.Expression]]) -> Callable[[TypeAnnotator, Any], Any]:
+def _annotate_common(arguments: Callable[[Any], list[exp.Expr]]) -> Callable[[TypeAnnotator, Any], Any]:
     def annotate(annotator: TypeAnnotator, node: Any) -> Any:
         kinds = [type_of(argument) for argument in arguments(node) if not isinstance(argument, exp.Null)]
         common = widest(kinds)
@@ -107,17 +107,17 @@ def _annotate_common(arguments: Callable[[Any], list[exp.Expression]]) -> Callab
     return annotate
 
 
-def _case_values(node: Any) -> list[exp.Expression]:
+def _case_values(node: Any) -> list[exp.Expr]:
     values = [branch.args["true"] for branch in node.args["ifs"]]
     return [*values, node.args["default"]] if node.args.get("default") else values
 
 
-def _if_values(node: Any) -> list[exp.Expression]:
+def _if_values(node: Any) -> list[exp.Expr]:
     return [value for value in (node.args.get("true"), node.args.get("false")) if value is not None]
 
 
 class _TypedSQL(HemiolaSQL):
-    EXPRESSION_METADATA = {
+    EXPRESSION_METADATA = {  # noqa: RUF012 (sqlglot declares it an instance variable)
         **Spark.EXPRESSION_METADATA,
         **{node: {"returns": _SQLGLOT[kind]} for node, kind in _CLASSES.items()},
         exp.Literal: {"annotator": _annotate_literal},
@@ -132,7 +132,7 @@ class _TypedSQL(HemiolaSQL):
     }
 
 
-def type_of(node: exp.Expression) -> Type | None:
+def type_of(node: exp.Expr) -> Type | None:
     """The type an annotated node has, when it is one of ours."""
     return _TYPES.get(node.type.this) if isinstance(node.type, exp.DataType) else None
 
@@ -153,10 +153,10 @@ def widest(kinds: list[Type | None]) -> Type | None:
     return Type.TIMESTAMP if set(known) == {Type.DATE, Type.TIMESTAMP} else None
 
 
-def annotated(tree: exp.Expression, columns: Mapping[str, Type]) -> exp.Expression:
+def annotated(tree: exp.Expr, columns: Mapping[str, Type]) -> exp.Expr:
     """A copy of ``tree`` with a type on every node; each column becomes a CAST to the type the schema gives it."""
 
-    def typed(node: exp.Expression) -> exp.Expression:
+    def typed(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column):
             return exp.Cast(this=node.copy(), to=_SQLGLOT[columns[node.name]].copy())
         return node
@@ -167,7 +167,7 @@ def annotated(tree: exp.Expression, columns: Mapping[str, Type]) -> exp.Expressi
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
 
 
-def check_types(tree: exp.Expression) -> None:
+def check_types(tree: exp.Expr) -> None:
     """Refuse what can never be right in an annotated tree."""
     for node in tree.walk():
         if isinstance(node, _COMPARISONS):
@@ -190,7 +190,7 @@ def check_types(tree: exp.Expression) -> None:
             _check_arithmetic(node)
 
 
-def _check_kind(node: exp.Expression, wanted: Type, reason: str) -> None:
+def _check_kind(node: exp.Expr, wanted: Type, reason: str) -> None:
     kind = type_of(node)
     if kind is not None and kind is not wanted:
         raise Refusal(node, f"{reason}, but {shown(node)} is {kind.value}")
@@ -204,7 +204,7 @@ def _check_arithmetic(node: exp.Binary) -> None:
             raise Refusal(side, f"{shown(side)} is {kind.value} and cannot be calculated with", hint)
 
 
-def _check_comparable(node: exp.Expression, left: exp.Expression, right: exp.Expression) -> None:
+def _check_comparable(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
     kinds = type_of(left), type_of(right)
     if None in kinds or comparable(*kinds):
         return
@@ -243,10 +243,10 @@ def read_time(text: str) -> datetime | None:
         return None
 
 
-def shown(node: exp.Expression) -> str:
+def shown(node: exp.Expr) -> str:
     """The expression as the user would recognize it, without the CASTs that carry column types."""
 
-    def bare(part: exp.Expression) -> exp.Expression:
+    def bare(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Cast) and isinstance(part.this, exp.Column) and part.this.this.quoted:
             return exp.column(part.this.name)
         return part

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from sqlglot import exp
 
 from queries.aggregation import Aggregates, default_name, has_aggregate, is_aggregate
-from queries.clauses import check_clauses
+from queries.clauses import check_clauses, check_grouping
 from queries.dialect import HemiolaSQL
 from queries.expression_types import condition
 from queries.expressions import bind_expression
+from queries.function_names import aggregate_name, refuse_aggregate
 from queries.model import Expression, Order, Output, Ref, Select, Value
-from queries.sources import Level
-from queries.sql_errors import Refusal, SqlProblem
+from queries.sources import Level, SelectLevel
+from queries.sql_errors import Refusal, SqlProblem, did_you_mean
 
 T = TypeVar("T")
 
@@ -32,18 +34,22 @@ class SelectBinder:
         self._tree, self._level, self._top, self._problems = tree, level, top, problems
         self._aggregates = Aggregates(level)
         self._keys: list[Value] = []
-        self._key_nodes: list[exp.Expression] = []
+        self._key_nodes: list[exp.Expr] = []
         self._aliases = {item.alias.lower(): item.this for item in tree.expressions if isinstance(item, exp.Alias)}
 
     def bind(self) -> Select | None:
         """The bound level; None when something in it is wrong."""
         before = len(self._problems)
         where = self._attempt(self._where)
+        before_keys = len(self._problems)
         for node in self._group_nodes():
-            self._attempt(lambda node=node: self._key(node))  # type: ignore[misc]
-        if len(self._problems) > before:
+            self._attempt(partial(self._key, node))
+        if len(self._problems) > before_keys:
             return None
-        outputs = [self._attempt(lambda item=item: self._output(item)) for item in self._tree.expressions]  # type: ignore[misc]
+        if not self._keys and not any(has_aggregate(item) for item in self._tree.expressions):
+            self._refuse_plain()
+            return None
+        outputs = [self._attempt(partial(self._output, item)) for item in self._tree.expressions]
         having = self._attempt(self._having)
         order = self._attempt(self._order) or ()
         limit = self._attempt(self._limit)
@@ -53,6 +59,17 @@ class SelectBinder:
             return None
         calls = tuple(self._aggregates.calls)
         return Select(self._level.source, where, tuple(self._keys), calls, bound, having, order, limit)
+
+    def _refuse_plain(self) -> None:
+        """Neither GROUP BY nor an aggregate: such a query would list records."""
+        inner = isinstance(self._level, SelectLevel)
+        hint = "conditions on the sub-query's answers go into its HAVING" if inner else "add one, such as COUNT(*)"
+        stars = [item for item in self._tree.expressions if item.is_star]
+        if stars:
+            refusal = Refusal(stars[0], "SELECT * is not supported", "name the keys and aggregates")
+        else:
+            refusal = Refusal(self._tree, "the query has neither GROUP BY nor an aggregate", hint)
+        self._problems.append(refusal.problem)
 
     def _attempt(self, step: Callable[[], T]) -> T | None:
         try:
@@ -70,14 +87,15 @@ class SelectBinder:
                 raise Refusal(part, "an aggregate may not stand in WHERE", "conditions on aggregates go into HAVING")
         return self._level.condition(clause.this)
 
-    def _group_nodes(self) -> list[exp.Expression]:
+    def _group_nodes(self) -> list[exp.Expr]:
         group = self._tree.args.get("group")
         if group is None:
             return []
-        self._attempt(lambda: check_clauses(group))
-        return list(group.expressions)
+        before = len(self._problems)
+        self._attempt(lambda: check_grouping(group))
+        return list(group.expressions) if len(self._problems) == before else []
 
-    def _key(self, node: exp.Expression) -> None:
+    def _key(self, node: exp.Expr) -> None:
         node = self._by_ordinal(node, "GROUP BY") or node
         columns = {name.lower() for name in self._level.columns.types}
         if isinstance(node, exp.Column) and not node.table and node.name.lower() not in columns:
@@ -89,36 +107,38 @@ class SelectBinder:
             self._keys.append(value)
             self._key_nodes.append(node)
 
-    def _by_ordinal(self, node: exp.Expression, clause: str) -> exp.Expression | None:
+    def _by_ordinal(self, node: exp.Expr, clause: str) -> exp.Expr | None:
         if not (isinstance(node, exp.Literal) and not node.is_string):
             return None
         items = self._tree.expressions
         if not node.this.isdigit() or not 1 <= int(node.this) <= len(items):
             raise Refusal(node, f"{clause} {node.this} names no column of the SELECT list, which has {len(items)}")
         item = items[int(node.this) - 1]
-        return item.this if isinstance(item, exp.Alias) else item
+        chosen: exp.Expr = item.this if isinstance(item, exp.Alias) else item
+        return chosen
 
-    def _above(self, node: exp.Expression, alias_first: bool = False, aliases: bool = False) -> Expression:
+    def _above(self, node: exp.Expr, alias_first: bool = False, aliases: bool = False) -> Expression:
         """An expression over keys and aggregates; in HAVING and ORDER BY also over the SELECT list's aliases."""
 
-        def leaf(part: exp.Expression) -> Expression | None:
+        def leaf(part: exp.Expr) -> Expression | None:
             if is_aggregate(part):
                 return self._aggregates.ref(part)
-            if isinstance(part, exp.Window):
-                raise Refusal(part, "window functions (OVER) are not supported", "windows are [WINDOW w SLIDE p]")
+            if isinstance(part, exp.WithinGroup):
+                raise refuse_aggregate(part, aggregate_name(part.this) or "within group")
             named = isinstance(part, exp.Column) and not part.table and aliases
-            if named and alias_first and part.name.lower() in self._aliases:
-                return self._above(self._aliases[part.name.lower()])
+            aliased = self._aliases.get(part.name.lower()) if named else None
+            if aliased is not None and alias_first:
+                return self._above(aliased)
             key = self._key_ref(part)
-            if key is None and named and part.name.lower() in self._aliases:
-                return self._above(self._aliases[part.name.lower()])
+            if key is None and aliased is not None:
+                return self._above(aliased)
             if key is None and isinstance(part, exp.Column):
                 raise self._ungrouped(part)
             return key
 
         return bind_expression(node, leaf)
 
-    def _key_ref(self, node: exp.Expression) -> Ref | None:
+    def _key_ref(self, node: exp.Expr) -> Ref | None:
         if not self._keys or isinstance(node, (exp.Literal, exp.Boolean, exp.Null)) or has_aggregate(node):
             return None
         try:
@@ -131,14 +151,15 @@ class SelectBinder:
         try:
             name = self._level.columns.resolve(column)
         except Refusal as unknown:
-            return unknown
+            near = did_you_mean(column.name, [*self._level.columns.types, *self._aliases])
+            return Refusal(column, unknown.problem.message, near) if near and not column.table else unknown
         return Refusal(
             column,
             f"column {name} is neither in GROUP BY nor inside an aggregate",
             f"add {name} to GROUP BY, or aggregate it, as in MAX({name})",
         )
 
-    def _output(self, item: exp.Expression) -> Output:
+    def _output(self, item: exp.Expr) -> Output:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             raise Refusal(item, "SELECT * is not supported", "name the keys and aggregates")
         node = item.this if isinstance(item, exp.Alias) else item
@@ -151,7 +172,7 @@ class SelectBinder:
             raise Refusal(item, f"{name!r} cannot name a column of the results", "use letters, digits and _")
         return Output(name, value, isinstance(value, Ref) and value.name.startswith("k"))
 
-    def _default_name(self, node: exp.Expression) -> str | None:
+    def _default_name(self, node: exp.Expr) -> str | None:
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, exp.Column):
@@ -171,7 +192,7 @@ class SelectBinder:
         check_clauses(clause)
         return tuple(self._term(term) for term in clause.expressions)
 
-    def _term(self, term: exp.Expression) -> Order:
+    def _term(self, term: exp.Expr) -> Order:
         check_clauses(term)
         node = self._by_ordinal(term.this, "ORDER BY")
         value = self._above(node) if node is not None else self._above(term.this, alias_first=True, aliases=True)
@@ -192,8 +213,6 @@ class SelectBinder:
         return int(count.this)
 
     def _check_outputs(self, outputs: tuple[Output, ...]) -> None:
-        if not self._keys and not self._aggregates.calls and len(outputs) == len(self._tree.expressions):
-            raise Refusal(self._tree, "the query has neither GROUP BY nor an aggregate", "add one, such as COUNT(*)")
         seen: set[str] = set()
         for output, item in zip(outputs, self._tree.expressions, strict=False):
             if len(outputs) < len(self._tree.expressions):

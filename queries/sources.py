@@ -1,4 +1,4 @@
-"""What a level of a query reads: a stream (record-level ``Scalar``) or an inner Select (``Expression`` over its outputs)."""
+"""What a level of a query reads: a stream (``Scalar``) or an inner Select (``Expression`` over its outputs)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class StreamLevel:
     source: StreamWindow
     columns: Columns
 
-    def value(self, node: exp.Expression, role: str) -> Value:
+    def value(self, node: exp.Expr, role: str) -> Value:
         return bind_scalar(node, self.columns, role)
 
-    def condition(self, node: exp.Expression) -> Value:
+    def condition(self, node: exp.Expr) -> Value:
         return bind_condition(node, self.columns)
 
 
@@ -35,13 +35,13 @@ class SelectLevel:
     source: Select
     columns: Columns
 
-    def value(self, node: exp.Expression, role: str) -> Value:
+    def value(self, node: exp.Expr, role: str) -> Value:
         return bind_expression(node, self._leaf)
 
-    def condition(self, node: exp.Expression) -> Value:
+    def condition(self, node: exp.Expr) -> Value:
         return condition(node, "WHERE", bind_expression(node, self._leaf))
 
-    def _leaf(self, node: exp.Expression) -> Expression | None:
+    def _leaf(self, node: exp.Expr) -> Expression | None:
         if isinstance(node, exp.Column):
             name = self.columns.resolve(node)
             return Ref(name, self.columns.types[name])

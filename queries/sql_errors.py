@@ -13,19 +13,20 @@ from queries.errors import HemiolaError
 
 @dataclass(frozen=True)
 class SqlProblem:
-    """``offset`` counts characters from the start of the SQL text."""
+    """``offset`` counts characters from the start of the SQL text; ``stream`` is set when that stream is unknown."""
 
     offset: int
     message: str
     hint: str | None = None
+    stream: str | None = None
 
 
 class Refusal(Exception):
     """One thing refused while binding; the binder collects these so that a user sees all of them at once."""
 
-    def __init__(self, node: exp.Expression | int, message: str, hint: str | None = None) -> None:
+    def __init__(self, node: exp.Expr | int, message: str, hint: str | None = None, stream: str | None = None) -> None:
         super().__init__(message)
-        self.problem = SqlProblem(node if isinstance(node, int) else offset_of(node), message, hint)
+        self.problem = SqlProblem(node if isinstance(node, int) else offset_of(node), message, hint, stream)
 
 
 class SqlError(HemiolaError):
@@ -44,12 +45,12 @@ class SqlError(HemiolaError):
         super().__init__("\n".join(lines))
 
 
-def offset_of(node: exp.Expression) -> int:
+def offset_of(node: exp.Expr) -> int:
     """Where ``node`` begins: the first position known in it, else in what encloses it."""
     known = [part.meta["start"] for part in node.walk() if "start" in part.meta]
     if known:
         return int(min(known))
-    return offset_of(node.parent) if isinstance(node.parent, exp.Expression) else 0
+    return offset_of(node.parent) if isinstance(node.parent, exp.Expr) else 0
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:

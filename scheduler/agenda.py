@@ -61,9 +61,10 @@ class Agenda:
         """
         if task.name in self._entries:
             raise ValueError(f"task {task.name} is already on the agenda")
+        known = [self._promised[query] for query in task.queries if query in self._promised]
+        deadline = min([first_deadline(task.period, now), *known])
         for member in task.members:
-            self._promised.setdefault(member.query, now + member.slide)
-        deadline = min(first_deadline(task.period, now), *(self._promised[query] for query in task.queries))
+            self._promised.setdefault(member.query, max(deadline, first_deadline(member.slide, now)))
         last = max(self._refreshed.get(query, NEVER) for query in task.queries)
         self._put(Entry(task, max(deadline, last + 1), last))
 

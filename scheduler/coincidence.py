@@ -25,7 +25,7 @@ def density(periods: Iterable[int]) -> Fraction:
     """The share of updates that are a multiple of at least one period, exactly.
 
     Time grows exponentially with the number of periods that are tied to each other by common factors; for more than
-    some fifteen of them use ``density_within``.
+    some fifteen of them use ``Overlaps``.
     """
     return _density(primitive(periods))
 
@@ -39,31 +39,6 @@ def _density(periods: tuple[int, ...]) -> Fraction:
         return 1 - math.prod((1 - _density(component) for component in components), start=Fraction(1))
     *others, last = periods
     return _density(tuple(others)) + (1 - _density(_given(last, others))) / last
-
-
-def density_within(periods: Iterable[int], tolerance: float) -> tuple[float, float]:
-    """A lower and an upper bound on the density, at most ``tolerance`` apart.
-
-    The recursion of ``density`` stops where a bound is good enough: the blocks of a set coincide at least as often as
-    independent ones would (Heilbronn and Rohrbach), and are due at least as often as the most frequent of them.
-    """
-    return _within(primitive(periods), tolerance)
-
-
-def _within(periods: tuple[int, ...], tolerance: float) -> tuple[float, float]:
-    if not periods:
-        return 0.0, 0.0
-    low, high = 1 / periods[0], 1 - math.prod(1 - 1 / period for period in periods)
-    if high - low <= tolerance:
-        return low, high
-    components = _tied(periods)
-    if len(components) > 1:
-        bounds = [_within(component, tolerance / len(components)) for component in components]
-        return 1 - math.prod(1 - lower for lower, _ in bounds), 1 - math.prod(1 - upper for _, upper in bounds)
-    *others, last = periods
-    lower, upper = _within(tuple(others), tolerance * (1 - 1 / len(periods)))
-    overlap_lower, overlap_upper = _within(_given(last, others), tolerance * last / len(periods))
-    return lower + (1 - overlap_upper) / last, upper + (1 - overlap_lower) / last
 
 
 def _given(period: int, others: Collection[int]) -> tuple[int, ...]:
@@ -115,6 +90,7 @@ class Overlaps:
     LENGTH = 2520
 
     def __init__(self, periods: Sequence[int]) -> None:
+        self._periods = tuple(periods)
         cycle = math.lcm(*periods)
         self.exact = cycle <= self.EXACT_LENGTH
         self.length = cycle if self.exact else self.LENGTH
@@ -140,6 +116,11 @@ class Overlaps:
             unmet *= rare[other]
             others ^= lowest
         return (1 - met.bit_count() / self.length) * unmet
+
+    def due(self) -> float:
+        """The share of updates at which any of the periods is due."""
+        shares = (self.alone(position, (1 << position) - 1) / period for position, period in enumerate(self._periods))
+        return sum(shares)
 
     def _marked(self, step: int) -> int:
         """Bits step-1, 2·step-1, … below ``length``."""

@@ -74,7 +74,7 @@ class Engine:
         self.synopses = StreamSynopses(plan.synopses)
         self.agenda = Agenda()
         self._plans = {query.query.name: query for query in plan.queries}
-        self._subgroups = subgroups(_members(plan))
+        self._subgroups = subgroups(members_of(plan))
         self._refreshed: dict[str, int] = {}
         self._registered_at = start if registered_at is None else registered_at
         self._schedule()
@@ -90,7 +90,11 @@ class Engine:
         """The next interval is complete: every synopsis now reflects ``[…, t)``."""
         self.synopses.close(self.now)
         self.now += 1
-        if any(member.until is not None and member.until < self.now for group in self._subgroups for member in group.members):
+        if any(
+            member.until is not None and member.until < self.now
+            for group in self._subgroups
+            for member in group.members
+        ):
             self._subgroups = living(self._subgroups, self.now)
             self._schedule()
 
@@ -153,7 +157,7 @@ class Engine:
         return list(range((last // plan.slide + 1) * plan.slide, self.now, plan.slide))
 
 
-def _members(plan: StreamPlan) -> list[Member]:
+def members_of(plan: StreamPlan) -> list[Member]:
     s = plan.stream.interval
     return [
         Member(

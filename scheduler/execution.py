@@ -13,6 +13,7 @@ import pyarrow as pa
 from queries.model import Value
 from sharing.plan import QueryPlan
 from synopses.answer import answer
+from synopses.components import Rows
 from synopses.merged import Merged
 from synopses.preaggregate import Preaggregation
 from synopses.stream_synopses import StreamSynopses
@@ -43,7 +44,7 @@ def _execute_on(
         counters: dict[Value, CounterRead] = {}
         for argument, need in needs.items():
             _, found = next(counted[need])
-            counters[argument] = CounterRead(synopses.node(need), found.codes, found.states[0][0])
+            counters[argument] = CounterRead(synopses.node(need), found.codes, found.states[need.components.index(Rows())][0])
         read = WindowRead.of(synopses.node(base), base.components, merged, counters)
         for plan in together:
             yield plan.query.name, answer(plan.query.select, read)

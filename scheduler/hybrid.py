@@ -7,12 +7,12 @@ Dissertation 8.4.4, semantics.md section 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from scheduler.coincidence import densities_of_subsets, density, density_within
+from scheduler.coincidence import Overlaps, densities_of_subsets, density
 from scheduler.cost import CostFunction, CostTerms
-from scheduler.partition_search import search
+from scheduler.partition_search import cost_of, search
 from scheduler.tasks import SubGroup, Task, task_of
 
 Partition = tuple[tuple[SubGroup, ...], ...]
@@ -62,34 +62,32 @@ def partitions(count: int) -> Iterator[list[list[int]]]:
             yield [*blocks[:chosen], [*blocks[chosen], count - 1], *blocks[chosen + 1 :]]
 
 
+def cost_per_update(partition: Partition, cost: CostFunction) -> float:
+    """The long-run average cost of the partition, estimated in milliseconds for any number of blocks
+    (``scheduler.coincidence.Overlaps`` says how closely)."""
+    ordered = sorted((subgroup for block in partition for subgroup in block), key=lambda subgroup: subgroup.slide)
+    place = {subgroup.slide: position for position, subgroup in enumerate(ordered)}
+    blocks = tuple(tuple(sorted(place[subgroup.slide] for subgroup in block)) for block in partition)
+    return cost_of(blocks, [subgroup.slide for subgroup in ordered], cost.terms(ordered))
+
+
 def exact_cost_per_update(partition: Partition, cost: CostFunction) -> Fraction:
-    """The long-run average cost of the partition, as a fraction; for up to some fifteen blocks."""
-    return _average(partition, cost, density)
-
-
-def cost_per_update(partition: Partition, cost: CostFunction, tolerance: float = 1e-4) -> float:
-    """The long-run average cost of the partition; every density in it is at most ``tolerance`` / 2 off."""
-    return float(_average(partition, cost, lambda periods: Fraction(sum(density_within(periods, tolerance)) / 2)))
-
-
-def _average(partition: Partition, cost: CostFunction, due: Callable[[Sequence[int]], Fraction]) -> Fraction:
-    flat = [subgroup for block in partition for subgroup in block]
-    terms = cost.terms(flat)
-    total, start = Fraction(0), 0
+    """The long-run average cost of the partition as a fraction; for up to some fifteen blocks."""
+    terms = cost.terms([subgroup for block in partition for subgroup in block])
     blocks: list[tuple[int, range]] = []
+    start = 0
     for block in partition:
-        positions = range(start, start + len(block))
-        blocks.append((min(subgroup.slide for subgroup in block), positions))
+        blocks.append((min(subgroup.slide for subgroup in block), range(start, start + len(block))))
         start += len(block)
+    total = Fraction(0)
     for period, positions in blocks:
         total += sum((Fraction(terms.own[position]) for position in positions), Fraction(0)) / period
     for term in terms.shared:
-        ranked = sorted(((max(term[position] for position in block), period) for period, block in blocks), reverse=True)
         periods: list[int] = []
         covered = Fraction(0)
-        for value, period in ranked:
+        for value, period in sorted(((max(term[i] for i in where), period) for period, where in blocks), reverse=True):
             periods.append(period)
-            reached = due(periods)
+            reached = density(periods)
             total += Fraction(value) * (reached - covered)
             covered = reached
     return total
@@ -116,4 +114,4 @@ def queries_together(tasks: Sequence[Task]) -> float:
     """The average number of queries in one joint execution of a group's tasks, by which a basic interval synopsis is
     held against an interval synopsis (b / log2 b, dissertation 8.3.1)."""
     refreshes = sum(len(task.queries) / task.period for task in tasks)
-    return refreshes / (sum(density_within([task.period for task in tasks], 1e-4)) / 2)
+    return refreshes / Overlaps([task.period for task in tasks]).due()

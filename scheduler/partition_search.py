@@ -1,13 +1,14 @@
 """A good partition of many sub-groups in milliseconds, where all partitions are too many to try.
 
-Start from the best partition into runs of neighbouring slides, then improve it step by step: move a sub-group,
-merge two blocks, split one, until nothing helps.
+Start from the best partition into runs of neighbouring slides, then improve it step by step: move part of a block,
+merge two blocks, until nothing helps; then again from shaken-up copies of the best found, while effort is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from scheduler.coincidence import Overlaps
 from scheduler.cost import CostTerms
@@ -16,20 +17,44 @@ Blocks = tuple[tuple[int, ...], ...]
 """Blocks of positions, ascending in each block: the first has the shortest slide and leads the block."""
 
 EPSILON = 1e-12
-_MANY_STARTS_UP_TO = 12
 
-EFFORT = 12_000
-"""The number of blocks looked at, over all partitions tried from one start, that keeps a search within some tens of
-milliseconds."""
+EFFORT = 8_000
+"""The number of blocks looked at, over all partitions tried, that keeps a search within some tens of milliseconds."""
+
+KICKS = 24
+"""How often the best partition found is shaken up."""
 
 
 def search(slides: Sequence[int], terms: CostTerms) -> Blocks:
-    """A partition of the positions with low cost per update; ``slides`` ascending and distinct."""
+    """A partition of the positions with low cost per update; ``slides`` ascending and distinct. Deterministic."""
     landscape = _Landscape(slides, terms)
-    starts = [_contiguous(slides, terms)]
-    if len(slides) <= _MANY_STARTS_UP_TO:
-        starts += [(tuple(range(len(slides))),), tuple((position,) for position in range(len(slides)))]
-    return min((_improved(start, landscape) for start in starts), key=lambda blocks: landscape.survey(blocks).cost)
+    everything = tuple(range(len(slides)))
+    best, cost = _improved(_contiguous(slides, terms), landscape)
+    dice = Random(len(slides))
+    starts = [(everything,), tuple((position,) for position in everything)]
+    for turn in range(len(starts) + KICKS):
+        if landscape.effort <= 0:
+            break
+        found, reached = _improved(starts[turn] if turn < len(starts) else _kicked(best, dice), landscape)
+        if reached < cost - EPSILON:
+            best, cost = found, reached
+    return best
+
+
+def _kicked(blocks: Blocks, dice: Random) -> Blocks:
+    """A copy with a third of the positions, at least two, in other blocks or alone."""
+    where = {position: index for index, block in enumerate(blocks) for position in block}
+    for position in dice.sample(sorted(where), min(len(where), max(2, len(where) // 3))):
+        where[position] = dice.randrange(len(blocks) + 1)
+    shaken: dict[int, list[int]] = {}
+    for position in sorted(where):
+        shaken.setdefault(where[position], []).append(position)
+    return tuple(tuple(block) for block in shaken.values())
+
+
+def cost_of(blocks: Blocks, slides: Sequence[int], terms: CostTerms) -> float:
+    """The cost per update of one partition, to the accuracy of ``Overlaps``."""
+    return _Landscape(slides, terms).survey(blocks).cost
 
 
 @dataclass(frozen=True)
@@ -46,12 +71,14 @@ class _Landscape:
     def __init__(self, slides: Sequence[int], terms: CostTerms) -> None:
         self.slides = slides
         self.terms = terms
+        self.effort = EFFORT
         self._overlaps = Overlaps(slides)
         self._blocks: dict[tuple[int, ...], tuple[float, tuple[float, ...]]] = {}
         self._alone: dict[tuple[int, int], float] = {}
 
     def survey(self, blocks: Blocks) -> _Survey:
         """Each block pays its scan when none with a longer scan is due with it, and what is its own always."""
+        self.effort -= len(blocks)
         slides = self.slides
         known = [self.block(block) for block in blocks]
         total = sum([own / slides[block[0]] for block, (own, _) in zip(blocks, known, strict=True)])
@@ -116,28 +143,26 @@ def _contiguous(slides: Sequence[int], terms: CostTerms) -> Blocks:
     return tuple(reversed(blocks))
 
 
-def _improved(blocks: Blocks, landscape: _Landscape) -> Blocks:
-    """Steps to a better neighbour until there is none, the most promising by their bounds first; a neighbour whose
-    bound shows that it cannot be better is not looked at. Ends after ``EFFORT`` at the latest."""
+def _improved(blocks: Blocks, landscape: _Landscape) -> tuple[Blocks, float]:
+    """Steps to a better neighbour until there is none or no effort is left, the most promising by their bounds first;
+    a neighbour whose bound shows that it cannot be better is not looked at. With the cost reached."""
     survey = landscape.survey(blocks)
-    effort = EFFORT
     while True:
         promising = sorted(
             (bound, neighbour)
-            for neighbours in (_merged, _split, _moved)
+            for neighbours in (_merged, _moved)
             for bound, neighbour in neighbours(blocks, survey, landscape)
             if bound < -EPSILON
         )
         for _, neighbour in promising:
-            effort -= len(neighbour)
-            if effort < 0:
-                return blocks
+            if landscape.effort <= 0:
+                return blocks, survey.cost
             surveyed = landscape.survey(neighbour)
             if surveyed.cost < survey.cost - EPSILON:
                 blocks, survey = neighbour, surveyed
                 break
         else:
-            return blocks
+            return blocks, survey.cost
 
 
 Neighbours = Iterator[tuple[float, Blocks]]
@@ -158,37 +183,31 @@ def _merged(blocks: Blocks, survey: _Survey, landscape: _Landscape) -> Neighbour
                 yield bound, (*rest, tuple(sorted(blocks[first] + block)))
 
 
-def _split(blocks: Blocks, survey: _Survey, landscape: _Landscape) -> Neighbours:
-    """The longer slides of a block leave it together."""
-    slides = landscape.slides
-    for chosen, block in enumerate(blocks):
-        rest = blocks[:chosen] + blocks[chosen + 1 :]
-        for cut in range(1, len(block)):
-            left, right = block[:cut], block[cut:]
-            bound = landscape.own(right) * (1 / slides[right[0]] - 1 / slides[block[0]])
-            yield bound - landscape.relief(survey, block, chosen, left), (*rest, left, right)
+def _parts(block: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Ways to take a part out of a block (part, rest): its shorter slides, its longer slides, any single one."""
+    for cut in range(1, len(block)):
+        yield block[:cut], block[cut:]
+        yield block[cut:], block[:cut]
+    for inner in range(1, len(block) - 1):
+        yield block[inner : inner + 1], block[:inner] + block[inner + 1 :]
 
 
 def _moved(blocks: Blocks, survey: _Survey, landscape: _Landscape) -> Neighbours:
-    """One sub-group goes to another block, or becomes one."""
+    """Part of a block goes to another block, or becomes one."""
     slides = landscape.slides
     owns = [landscape.own(block) for block in blocks]
     for source, block in enumerate(blocks):
-        for position in block:
-            left = tuple([other for other in block if other != position])
-            own = landscape.terms.own[position]
+        for part, left in _parts(block):
+            own = landscape.own(part)
             gain = -own / slides[block[0]] - landscape.relief(survey, block, source, left)
-            if left:
-                gain += (owns[source] - own) * (1 / slides[left[0]] - 1 / slides[block[0]])
-                if position != block[-1]:
-                    bound = gain + own / slides[position]
-                    yield bound, (*blocks[:source], *blocks[source + 1 :], left, (position,))
+            gain += (owns[source] - own) * (1 / slides[left[0]] - 1 / slides[block[0]])
+            if left[0] == block[0]:
+                yield gain + own / slides[part[0]], (*blocks[:source], *blocks[source + 1 :], left, part)
             for target, other in enumerate(blocks):
                 if target == source:
                     continue
-                leader = min(position, other[0])
+                leader = min(part[0], other[0])
                 bound = gain + own / slides[leader] + owns[target] * (1 / slides[leader] - 1 / slides[other[0]])
                 if bound < 0:
-                    joined = tuple(sorted((*other, position)))
                     rest = [kept for index, kept in enumerate(blocks) if index != source and index != target]
-                    yield bound, (*rest, left, joined) if left else (*rest, joined)
+                    yield bound, (*rest, left, tuple(sorted(other + part)))

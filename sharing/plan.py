@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from queries.model import Microseconds, Query, Scalar, Stream, Value
-from queries.types import Type
 from synopses.algebra import Component
 from synopses.answer import components_of, counted_arguments
 from synopses.components import Rows
@@ -73,27 +72,19 @@ def plan_stream(stream: Stream, queries: Iterable[Query], restore_reach: Microse
 
 
 def _inputs(query: Query) -> dict[Input, tuple[Component, ...]]:
+    """What the query reads: its groups, and for each counted argument x the grouping keys + x."""
     leaf = query.select.leaf
     inputs: dict[Input, tuple[Component, ...]] = {(leaf.where, leaf.keys): components_of(leaf.aggregates)}
     for argument in counted_arguments(leaf.aggregates):
-        inputs[_counter_input(leaf.where, leaf.keys, argument)] = (Rows(),)
+        inputs.setdefault((leaf.where, (*leaf.keys, argument)), (Rows(),))
     return inputs
-
-
-def _counter_input(where: Value | None, keys: tuple[Value, ...], argument: Value) -> Input:
-    """Counters of x are the grouping keys + x over the records whose x is not NULL."""
-    assert isinstance(argument, Scalar) and (where is None or isinstance(where, Scalar))
-    present = f"NOT {argument.sql} IS NULL" if argument.sql.isidentifier() else f"NOT ({argument.sql}) IS NULL"
-    sql = present if where is None else f"({where.sql}) AND {present}"
-    columns = tuple(sorted({*argument.columns, *(where.columns if where is not None else ())}))
-    return Scalar(sql, Type.BOOLEAN, columns), (*keys, argument)
 
 
 def _planned(query: Query, stream: Stream, needs: dict[Input, Preaggregation], restore_reach: int) -> QueryPlan:
     leaf = query.select.leaf
     s = stream.interval
     counters = tuple(
-        (argument, needs[_counter_input(leaf.where, leaf.keys, argument)])
+        (argument, needs[leaf.where, (*leaf.keys, argument)])
         for argument in counted_arguments(leaf.aggregates)
     )
     slide = query.slide // s

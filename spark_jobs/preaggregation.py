@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from queries.model import Scalar, Stream, Value
@@ -69,7 +69,7 @@ def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(value for need in needs for value in need.values))
 
 
-def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str]) -> list[F.Column]:
+def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str]) -> list[Column]:
     time = f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
     interval = f"({time} - pmod({time}, {stream.interval}L)) DIV {stream.interval}L"
     reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time' END"

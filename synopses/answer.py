@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queries.evaluate import evaluate
-from queries.model import AggregateCall, Expression, Order, Select, Value
-from queries.types import Type
+from queries.model import AggregateCall, Expression, Literal, Order, Scalar, Select, Value
 from synopses.aggregates import AGGREGATES
 from synopses.algebra import Component
 from synopses.carriers import Array
@@ -46,9 +45,17 @@ def counted_arguments(aggregates: tuple[AggregateCall, ...]) -> tuple[Value, ...
 
 
 def answer(select: Select, read: WindowRead) -> pa.Table:
-    """The rows of ``select``, whose innermost level's groups are ``read``; in rank order if it is ordered."""
+    """The rows of ``select``, whose innermost level's groups are ``read``; in rank order if it is ordered.
+
+    The table owns its memory: a probe's states are views that its next window overwrites.
+    """
+    table = _answer(select, read)
+    return table.take(pa.array(np.arange(table.num_rows)))
+
+
+def _answer(select: Select, read: WindowRead) -> pa.Table:
     if isinstance(select.source, Select):
-        read = _regrouped(select, answer(select.source, read))
+        read = _regrouped(select, _answer(select.source, read))
     columns = _Columns(select, read, None)
     rows = None
     if select.having is not None:
@@ -119,8 +126,7 @@ def _first_by_key(select: Select, read: WindowRead, rows: Array | None) -> Array
 
 
 def _key_order(value: Value) -> Order:
-    from queries.model import Literal  # a placeholder expression: only the direction of a key's order is used
-
+    """Ascending, NULLs first; the expression is not looked at, the key's column is at hand."""
     return Order(Literal(None, value.type), descending=False, nulls_first=True)
 
 
@@ -170,9 +176,7 @@ def _regrouped(select: Select, inner: pa.Table) -> WindowRead:
     merged = [_grouped(records, columns, need, tree) for need in needs]
     counters = {}
     for argument, (need, part) in zip(counted, list(zip(needs, merged, strict=True))[1:], strict=True):
-        node = tree.node(need.keys)
-        valid = node.last(part.codes).is_valid().to_numpy(zero_copy_only=False)
-        counters[argument] = CounterRead(node, part.codes[valid], part.states[0][0][valid])
+        counters[argument] = CounterRead(tree.node(need.keys), part.codes, part.states[0][0])
     return WindowRead.of(tree.node(select.keys), components, merged[0], counters)
 
 
@@ -189,11 +193,7 @@ def _on_rows(value: Value, table: pa.Table) -> pa.Array:
 
 
 def _expression(value: Value) -> Expression:
-    from queries.model import Scalar
-
     if isinstance(value, Scalar):
         raise TypeError(f"a record-level expression above an aggregate: {value.sql}")
     return value
 
-
-__all__ = ["Type", "answer", "components_of", "counted_arguments"]

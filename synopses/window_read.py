@@ -18,14 +18,13 @@ from queries.types import Type
 from synopses.aggregates import AGGREGATES, Counters
 from synopses.algebra import Component, State
 from synopses.carriers import Array, to_numpy
-from synopses.components import Rows
 from synopses.keys import KeyNode
 from synopses.merged import Merged
 
 
 @dataclass(frozen=True)
 class CounterRead:
-    """Merged counters of one argument: codes of the node keys + argument, and how often each occurred."""
+    """Merged counters of one argument: codes of the node keys + argument, and how often each occurred (NULL too)."""
 
     node: KeyNode
     codes: Array
@@ -78,11 +77,15 @@ class WindowRead:
         counters = self._sorted.get(argument)
         if counters is None:
             read = self.counters[argument]
-            groups = np.searchsorted(self.codes, read.node.parents(read.codes))
             values = read.node.last(read.codes)
+            codes, counts = read.codes, read.counts
+            if values.null_count:
+                there = values.is_valid().to_numpy(zero_copy_only=False)
+                values, codes, counts = values.drop_null(), codes[there], counts[there]
+            groups = np.searchsorted(self.codes, read.node.parents(codes))
             order = np.lexsort((_sort_keys(values, argument.type), groups))
             carried = to_numpy(values, argument.type)[0]
-            counters = Counters(groups[order], carried[order], read.counts[order], self.size, argument.type)
+            counters = Counters(groups[order], carried[order], counts[order], self.size, argument.type)
             self._sorted[argument] = counters
         return counters
 
@@ -94,6 +97,3 @@ def _sort_keys(values: pa.Array, type_: Type) -> Array:
     ranks: Array = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False)
     return ranks
 
-
-ROWS = Rows()
-"""Every grouping keeps it: it says which groups a window has."""

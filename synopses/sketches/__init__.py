@@ -1,0 +1,1 @@
+"""Sketches (Apache DataSketches) as components of the algebra: distinct counts, quantiles, frequent items."""
