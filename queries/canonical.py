@@ -10,6 +10,7 @@ exponent because Spark reads ``1.5`` as a DECIMAL; parentheses only where an ope
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from queries.dialect import HemiolaSQL
 
@@ -32,7 +33,7 @@ def canonical_sql(tree: exp.Expr) -> str:
 
 
 def _text(tree: exp.Expr) -> str:
-    return tree.sql(dialect=HemiolaSQL, comments=False)
+    return tree.sql(dialect=HemiolaSQL, comments=False, unsupported_level=ErrorLevel.RAISE)
 
 
 def _unwrapped(tree: exp.Expr) -> exp.Expr:
@@ -133,6 +134,8 @@ def _needs_paren(outer: exp.Expr, inner: exp.Expr) -> bool:
         return False
     if isinstance(inner, exp.Neg) and isinstance(inner.this, exp.Literal):
         return isinstance(outer, exp.Neg)
+    if isinstance(outer, exp.Escape):
+        return not isinstance(inner, _PATTERNS)
     if isinstance(outer, exp.Connector):
         return isinstance(inner, exp.Connector) and type(inner) is not type(outer)
     if isinstance(outer, exp.Not):

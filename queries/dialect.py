@@ -6,6 +6,7 @@ Aggregates are read as ``Anonymous`` calls under the name the user wrote, becaus
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -18,6 +19,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from queries.aggregate_names import AGGREGATE_NAMES
 
 WINDOW_CLAUSE = "window_clause"
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+"""sqlglot also logs as warnings what we refuse with a reason; the user should read it once."""
 
 
 class WindowClause(exp.Expression):

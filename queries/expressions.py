@@ -25,7 +25,7 @@ from queries.expression_types import (
 )
 from queries.functions import OPERATORS
 from queries.model import Call, Expression, Literal
-from queries.scalar import check_part
+from queries.scalar import check_arguments, check_part
 from queries.scalar_types import type_of
 from queries.sql_errors import Refusal
 from queries.types import Type
@@ -56,6 +56,7 @@ class _Binder:
         found = self._leaf(node)
         if found is not None:
             return found
+        check_arguments(node)
         kind = type(node)
         if kind in _ARITHMETIC:
             op = _ARITHMETIC[kind]
@@ -101,15 +102,9 @@ def refused(node: exp.Expr) -> Refusal:
 def _literal(_: _Binder, node: exp.Expr) -> Expression:
     if node.args.get("is_string"):
         return Literal(str(node.this), Type.STRING)
+    check_part(node)
     text = str(node.this)
-    if text.isdigit():
-        if int(text) >= 2**63:
-            raise Refusal(node, f"{text} is larger than a BIGINT")
-        return Literal(int(text), Type.BIGINT)
-    try:
-        return Literal(float(text), Type.DOUBLE)
-    except ValueError:
-        raise Refusal(node, f"{text} is not a number") from None
+    return Literal(int(text), Type.BIGINT) if text.isdigit() else Literal(float(text), Type.DOUBLE)
 
 
 def _neg(binder: _Binder, node: exp.Expr) -> Expression:

@@ -56,8 +56,8 @@ def _statement(sql: str) -> exp.Expr:
         statements = [statement for statement in parse_statements(sql) if statement is not None]
     except ParseError as error:
         raise _unreadable(sql, error) from error
-    except SqlglotError as error:
-        raise _unreadable_token(sql, error) from error
+    except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
+        raise _unreadable_token(sql) from error
     if not statements:
         raise Refusal(0, "the query is empty", "write SELECT … FROM stream [WINDOW w SLIDE p]")
     if len(statements) > 1:
@@ -84,7 +84,8 @@ def _unreadable(sql: str, error: ParseError) -> Refusal:
     return Refusal(offset, f"this cannot be read as SQL: {description[:1].lower()}{description[1:]}{near}", hint)
 
 
-def _unreadable_token(sql: str, error: SqlglotError) -> Refusal:
+def _unreadable_token(sql: str) -> Refusal:
+    """What sqlglot gave up on without a place, often an open quote or a function called with nothing."""
     for quote in ("'", '"', "`"):
         if sql.count(quote) % 2:
             return Refusal(sql.rfind(quote), f"the quote {quote} is not closed")

@@ -59,13 +59,17 @@ Value = Scalar | Ref | Literal | Call
 class AggregateCall:
     """``function`` is a key of ``queries.functions.AGGREGATES``; COUNT(*) has no argument.
 
-    ``parameters`` are the literal arguments after the first (the q of QUANTILE).
+    ``parameters`` are the literal arguments after the first (the q of QUANTILE). An approximate aggregate has several
+    columns, each a call of its own that differs in ``part``: "" (the answer), "low" and "high" (its bounds), and for
+    the top-k kind "count" and "delta". ``weight`` is what TOP_K_LISTS adds up instead of counting records.
     """
 
     function: str
     argument: Value | None
     parameters: tuple[float, ...]
     type: Type
+    part: str = ""
+    weight: Value | None = None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from queries.canonical import canonical_sql
@@ -72,9 +74,12 @@ def _read(node: exp.Expr, columns: Columns) -> tuple[str, ...]:
 def _bind(node: exp.Expr, columns: Columns) -> tuple[str, Type | None]:
     check_record_level(node)
     tree = _resolved(node, columns)
-    typed = annotated(tree, columns.types)
-    check_types(typed)
-    text = canonical_sql(tree)
+    try:
+        typed = annotated(tree, columns.types)
+        check_types(typed)
+        text = canonical_sql(tree)
+    except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
+        raise Refusal(node, f"{shown(node)} is not understood", "simplify it, or leave it out") from error
     _check_generated(node, text)
     return text, type_of(typed)
 
@@ -90,6 +95,9 @@ def check_record_level(node: exp.Expr) -> None:
 
 def check_part(part: exp.Expr) -> None:
     """Refuse ``part`` (not what is in it) if it can stand nowhere in a query."""
+    check_arguments(part)
+    if isinstance(part, exp.Literal) and not part.is_string:
+        _check_number(part)
     if isinstance(part, (exp.Query, exp.Subquery, exp.Exists)):
         raise Refusal(part, "a sub-query may stand only in FROM", "write the list of values, or a second query")
     if isinstance(part, exp.Window):
@@ -106,6 +114,25 @@ def check_part(part: exp.Expr) -> None:
     check_function(part)
 
 
+def check_arguments(part: exp.Expr) -> None:
+    """Refuse a function without an argument that it needs."""
+    missing = part.error_messages() if isinstance(part, exp.Func) and not isinstance(part, exp.Anonymous) else []
+    if missing:
+        raise Refusal(part, f"{type(part).sql_names()[0]} has too few or too many arguments")
+
+
+def _check_number(literal: exp.Literal) -> None:
+    text = str(literal.this)
+    if text.isdigit() and int(text) >= 2**63:
+        raise Refusal(literal, f"{text} is larger than a BIGINT", "write it with a decimal point to make it a DOUBLE")
+    try:
+        finite = isfinite(float(text))
+    except ValueError:
+        finite = False
+    if not finite:
+        raise Refusal(literal, f"{text} is not a number that a DOUBLE can hold")
+
+
 def _resolved(node: exp.Expr, columns: Columns) -> exp.Expr:
     def resolve(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column):
@@ -117,7 +144,12 @@ def _resolved(node: exp.Expr, columns: Columns) -> exp.Expr:
     return node.copy().transform(resolve)
 
 
-_WORDS = frozenset("in and or not when then else case between like rlike ilike cast try_cast interval is".split())
+_WORDS = frozenset(
+    """
+    in and or not when then else case between like rlike ilike cast try_cast interval is timestampdiff timestampadd
+    extract trim
+    """.split()
+)
 
 
 def _check_generated(node: exp.Expr, text: str) -> None:

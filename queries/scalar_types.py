@@ -38,17 +38,19 @@ _TYPES: dict[Any, Type] = {
 _SQLGLOT: dict[Type, exp.DataType] = {kind: exp.DataType.build(kind.value, dialect="spark") for kind in Type}
 
 _NAMED: dict[str, Type | None] = {
-    **dict.fromkeys("hash crc32 ascii bit_count find_in_set weekday".split(), Type.INT),
-    **dict.fromkeys("xxhash64 width_bucket unix_seconds unix_millis unix_micros".split(), Type.BIGINT),
+    **dict.fromkeys("hash ascii bit_count find_in_set weekday octet_length bit_length".split(), Type.INT),
+    **dict.fromkeys("regexp_count regexp_instr".split(), Type.INT),
+    **dict.fromkeys("xxhash64 crc32 width_bucket unix_seconds unix_millis unix_micros".split(), Type.BIGINT),
     **dict.fromkeys("bin conv format_number format_string printf elt url_encode url_decode".split(), Type.STRING),
-    **dict.fromkeys("split_part parse_url substring_index regexp_replace mask".split(), Type.STRING),
+    **dict.fromkeys("split_part parse_url substring_index regexp_replace mask btrim soundex".split(), Type.STRING),
     **dict.fromkeys("isnull isnotnull endswith equal_null regexp".split(), Type.BOOLEAN),
     **dict.fromkeys("timestamp_seconds timestamp_millis timestamp_micros to_timestamp".split(), Type.TIMESTAMP),
     **dict.fromkeys("next_day last_day add_months make_date date_from_unix_date trunc".split(), Type.DATE),
-    **dict.fromkeys("hypot cbrt expm1 log1p rint atan2".split(), Type.DOUBLE),
+    **dict.fromkeys("hypot cbrt expm1 log1p rint atan2 e pi months_between".split(), Type.DOUBLE),
     "pmod": None,
     "bround": None,
     "positive": None,
+    "zeroifnull": None,
 }  # fmt: skip
 """Results of functions sqlglot has no class or no type for; None: that of the first argument."""
 
@@ -66,11 +68,11 @@ _CLASSES: dict[type[exp.Expr], Type] = {
     exp.Minute: Type.INT,
     exp.Second: Type.INT,
     exp.TimestampTrunc: Type.TIMESTAMP,
-    exp.DateTrunc: Type.TIMESTAMP,
+    exp.DateTrunc: Type.DATE,
     exp.SplitPart: Type.STRING,
     exp.WidthBucket: Type.BIGINT,
+    exp.TimestampDiff: Type.BIGINT,
     exp.IntDiv: Type.BIGINT,
-    exp.Div: Type.DOUBLE,
     exp.RegexpReplace: Type.STRING,
     exp.SubstringIndex: Type.STRING,
 }
@@ -107,6 +109,20 @@ def _annotate_common(arguments: Callable[[Any], list[exp.Expr]]) -> Callable[[Ty
     return annotate
 
 
+def _annotate_arithmetic(annotator: TypeAnnotator, node: Any) -> Any:
+    """As Spark in ANSI mode; what is not about numbers (a timestamp plus an interval) is left to sqlglot."""
+    left, right = type_of(node.left), type_of(node.right)
+    if left is None or right is None or not (left.numeric and right.numeric):
+        return annotator._annotate_binary(node)
+    kind = widest([left, right])
+    if Type.DECIMAL in (left, right):
+        kind = Type.DOUBLE if {left, right} & {Type.FLOAT, Type.DOUBLE} else Type.DECIMAL
+    elif isinstance(node, exp.Div):
+        kind = Type.DOUBLE
+    annotator._set_type(node, _SQLGLOT[kind] if kind else _D.UNKNOWN)
+    return node
+
+
 def _case_values(node: Any) -> list[exp.Expr]:
     values = [branch.args["true"] for branch in node.args["ifs"]]
     return [*values, node.args["default"]] if node.args.get("default") else values
@@ -120,6 +136,13 @@ class _TypedSQL(HemiolaSQL):
     EXPRESSION_METADATA = {  # noqa: RUF012 (sqlglot declares it an instance variable)
         **Spark.EXPRESSION_METADATA,
         **{node: {"returns": _SQLGLOT[kind]} for node, kind in _CLASSES.items()},
+        **{
+            exp.FUNCTION_BY_NAME[name.upper()]: {"returns": _SQLGLOT[kind]}
+            for name, kind in _NAMED.items()
+            if kind and name.upper() in exp.FUNCTION_BY_NAME
+        },
+        **{node: {"annotator": _annotate_arithmetic} for node in (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)},
+        exp.Round: {"annotator": _annotate_common(lambda node: [node.this])},
         exp.Literal: {"annotator": _annotate_literal},
         exp.Anonymous: {"annotator": _annotate_named},
         exp.Coalesce: {"annotator": _annotate_common(lambda node: [node.this, *node.expressions])},
@@ -149,7 +172,7 @@ def widest(kinds: list[Type | None]) -> Type | None:
         return known[0]
     if all(kind in _LADDER for kind in known):
         top = max(known, key=_LADDER.index)
-        return Type.DOUBLE if top is Type.FLOAT and Type.BIGINT in known else top
+        return Type.DOUBLE if top is Type.FLOAT and any(kind.integer for kind in known) else top
     return Type.TIMESTAMP if set(known) == {Type.DATE, Type.TIMESTAMP} else None
 
 
@@ -202,6 +225,8 @@ def _check_arithmetic(node: exp.Binary) -> None:
         if kind in (Type.STRING, Type.BOOLEAN, Type.BINARY):
             hint = "join strings with CONCAT(a, b)" if kind is Type.STRING and isinstance(node, exp.Add) else None
             raise Refusal(side, f"{shown(side)} is {kind.value} and cannot be calculated with", hint)
+        if isinstance(node, exp.IntDiv) and kind in (Type.FLOAT, Type.DOUBLE):
+            raise Refusal(side, f"DIV takes integers, but {shown(side)} is {kind.value}", "use / for fractions")
 
 
 def _check_comparable(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:

@@ -18,10 +18,11 @@ Blocks = tuple[tuple[int, ...], ...]
 
 EPSILON = 1e-12
 
-EFFORT = 8_000
-"""The number of blocks looked at, over all partitions tried, that keeps a search within some tens of milliseconds."""
+EFFORT = 10_000
+"""The number of blocks looked at, over all partitions bounded or tried, that keeps a search within some tens of
+milliseconds."""
 
-KICKS = 24
+KICKS = 48
 """How often the best partition found is shaken up."""
 
 
@@ -154,6 +155,7 @@ def _improved(blocks: Blocks, landscape: _Landscape) -> tuple[Blocks, float]:
             for bound, neighbour in neighbours(blocks, survey, landscape)
             if bound < -EPSILON
         )
+        landscape.effort -= len(promising)
         for _, neighbour in promising:
             if landscape.effort <= 0:
                 return blocks, survey.cost

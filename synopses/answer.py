@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from queries.evaluate import evaluate
 from queries.model import AggregateCall, Expression, Literal, Order, Scalar, Select, Value
 from synopses.aggregates import AGGREGATES
+from synopses.aggregates.top_k_lists import listed_items_of
 from synopses.algebra import Component
 from synopses.carriers import Array
 from synopses.components import Rows
@@ -21,7 +22,8 @@ from synopses.keys import KeyTree
 from synopses.merged import Merged
 from synopses.partials import split_states
 from synopses.preaggregate import Preaggregation, evaluated, preaggregate
-from synopses.window_read import CounterRead, WindowRead
+from synopses.topk_lists import ListedItems
+from synopses.window_read import CounterRead, ItemsRead, WindowRead
 
 _PRUNE_FROM = 64
 """Below so many groups a full sort is cheaper than finding the k-th value first."""
@@ -44,6 +46,11 @@ def counted_arguments(aggregates: tuple[AggregateCall, ...]) -> tuple[Value, ...
     )
 
 
+def listed_items(aggregates: tuple[AggregateCall, ...]) -> tuple[ListedItems, ...]:
+    """The top-k lists these aggregates read, each once."""
+    return tuple(dict.fromkeys(listed_items_of(call) for call in aggregates if call.function == "TOP_K_LISTS"))
+
+
 def answer(select: Select, read: WindowRead) -> pa.Table:
     """The rows of ``select``, whose innermost level's groups are ``read``; in rank order if it is ordered.
 
@@ -53,9 +60,10 @@ def answer(select: Select, read: WindowRead) -> pa.Table:
     return table.take(pa.array(np.arange(table.num_rows)))
 
 
-def _answer(select: Select, read: WindowRead) -> pa.Table:
+def _answer(select: Select, groups: WindowRead) -> pa.Table:
     if isinstance(select.source, Select):
-        read = _regrouped(select, _answer(select.source, read))
+        groups = _regrouped(select, _answer(select.source, groups))
+    read = _rows_read(select, groups)
     columns = _Columns(select, read, None)
     rows = None
     if select.having is not None:
@@ -71,10 +79,18 @@ def _answer(select: Select, read: WindowRead) -> pa.Table:
     return pa.table({output.name: evaluate(output.value, columns, size) for output in select.outputs})
 
 
+def _rows_read(select: Select, groups: WindowRead) -> WindowRead | ItemsRead:
+    """What the rows of the answer are: the groups, or the items of a query that asks for the heaviest."""
+    for call in select.aggregates:
+        if AGGREGATES[call.function].by_items:
+            return groups.items(call)
+    return groups
+
+
 class _Columns(Mapping[str, pa.Array]):
     """``k0…`` and ``a0…`` of some rows, computed when an expression asks for them."""
 
-    def __init__(self, select: Select, read: WindowRead, rows: Array | None) -> None:
+    def __init__(self, select: Select, read: WindowRead | ItemsRead, rows: Array | None) -> None:
         self._select, self._read, self._rows = select, read, rows
         self._keys: list[pa.Array] | None = None
 
@@ -95,7 +111,7 @@ class _Columns(Mapping[str, pa.Array]):
         return len(self._select.keys) + len(self._select.aggregates)
 
 
-def _ordered(select: Select, read: WindowRead, rows: Array | None) -> Array:
+def _ordered(select: Select, read: WindowRead | ItemsRead, rows: Array | None) -> Array:
     """Row numbers in the order asked for; ties by the group keys, ascending (semantics.md 2)."""
     size = read.size if rows is None else len(rows)
     first = select.order[0]
@@ -114,7 +130,7 @@ def _ordered(select: Select, read: WindowRead, rows: Array | None) -> Array:
     return order if rows is None else rows[order]
 
 
-def _first_by_key(select: Select, read: WindowRead, rows: Array | None) -> Array:
+def _first_by_key(select: Select, read: WindowRead | ItemsRead, rows: Array | None) -> Array:
     """LIMIT without ORDER BY: the first by the group keys, so that the answer is reproducible."""
     columns = _Columns(select, read, rows)
     size = read.size if rows is None else len(rows)
@@ -196,4 +212,3 @@ def _expression(value: Value) -> Expression:
     if isinstance(value, Scalar):
         raise TypeError(f"a record-level expression above an aggregate: {value.sql}")
     return value
-

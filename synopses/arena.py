@@ -10,15 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from synopses.carriers import Array, narrowed
+from synopses.carriers import Array, magnitude
+
+_SLACK = 4
+"""Free room after growing: one entry per this many live ones, so memory stays near the live entries' own and each
+entry is moved about this many times in its life."""
 
 
 class Arena:
-    """Parallel arrays with free room at the end; at most twice the live entries, plus a little."""
+    """Parallel arrays with free room at the end.
 
-    def __init__(self, dtypes: Sequence[np.dtype[Any]]) -> None:
+    A column of integers widened to Python objects becomes int64 again, when the arena next moves its entries, if
+    every magnitude is below ``narrow_below``: the bound under which the owner's sums cannot leave int64.
+    """
+
+    def __init__(self, dtypes: Sequence[np.dtype[Any]], narrow_below: int = 2**62) -> None:
         self.columns: list[Array] = [np.empty(0, dtype=dtype) for dtype in dtypes]
         self.start = self.end = 0
+        self.narrow_below = narrow_below
 
     def append(self, columns: Sequence[Array]) -> None:
         count = len(columns[0])
@@ -30,6 +39,9 @@ class Arena:
         self.end += count
 
     def drop(self, count: int) -> None:
+        for column in self.columns:
+            if column.dtype == object:
+                column[self.start : self.start + count] = None
         self.start += count
 
     def slice(self, start: int, end: int) -> list[Array]:
@@ -44,21 +56,20 @@ class Arena:
         return sum(column.nbytes for column in self.columns)
 
     def _reserve(self, count: int) -> None:
-        capacity = len(self.columns[0])
-        if self.end + count <= capacity:
+        if self.end + count <= len(self.columns[0]):
             return
         live = len(self)
-        room = max(capacity, 16) if live + count <= capacity // 2 else (live + count) * 3 // 2
+        room = live + count + (live + count) // _SLACK
         for position, column in enumerate(self.columns):
-            kept = narrowed_numbers(column[self.start : self.end])
-            grown = np.empty(max(room, live + count), dtype=kept.dtype)
+            kept = narrowed_below(column[self.start : self.end], self.narrow_below)
+            grown = np.empty(room, dtype=kept.dtype)
             grown[:live] = kept
             self.columns[position] = grown
         self.start, self.end = 0, live
 
 
-def narrowed_numbers(column: Array) -> Array:
+def narrowed_below(column: Array, bound: int) -> Array:
     """A widened integer column back to int64 once the large values are gone; other objects unchanged."""
     if column.dtype != object or not column.size or not isinstance(column[0], int):
         return column
-    return narrowed(column)
+    return column.astype(np.int64) if magnitude(column) < bound else column

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from queries.model import Value
-from synopses.algebra import Capabilities, Reduction, State
-from synopses.carriers import WIDE, Array, dtype_of, magnitude, narrowed, to_arrow, to_numpy
 from queries.types import Type
+from synopses.algebra import Capabilities, Reduction, State
+from synopses.carriers import INT64, WIDE, Array, dtype_of, magnitude, narrowed, to_arrow, to_numpy
 
 _LOW_BITS = 0xFFFFFFFF
 
@@ -133,6 +134,8 @@ class _Extreme:
     argument: Value
     function: str
     ufunc: np.ufunc
+    neutral_double: float
+    neutral_integer: int
 
     def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
         assert argument is not None
@@ -150,26 +153,39 @@ class _Extreme:
 
     def identity(self, size: int) -> State:
         dtype = dtype_of(self.argument.type)
-        values = np.full(size, None, dtype=object) if dtype == object else np.zeros(size, dtype=dtype)
-        return values, np.zeros(size, dtype=bool)
+        return np.full(size, self._neutral(dtype), dtype=dtype), np.zeros(size, dtype=bool)
 
     def absorb(self, into: State, codes: Array, state: State) -> State:
         (acc, acc_seen), (values, seen) = into, state
         if not seen.all():
             codes, values = codes[seen], values[seen]
+        if values.dtype == object and acc.dtype != object:
+            acc = _as_objects(acc, acc_seen)
+        if acc.dtype == object:
+            self._absorb_objects(acc, acc_seen, codes, values)
+        else:
+            with np.errstate(invalid="ignore"):
+                self.ufunc.at(acc, codes, values)
+            acc_seen[codes] = True
+        return acc, acc_seen
+
+    def _neutral(self, dtype: np.dtype[Any]) -> int | float | None:
+        """What leaves every value as it is when merged with it (for objects there is none)."""
+        if dtype == object:
+            return None
+        return self.neutral_double if dtype == np.float64 else self.neutral_integer
+
+    def _absorb_objects(self, acc: Array, acc_seen: Array, codes: Array, values: Array) -> None:
         if not len(codes):
-            return into
+            return
         order = np.argsort(codes, kind="stable")
         codes, values = codes[order], values[order]
         starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
         codes, values = codes[starts], self.ufunc.reduceat(values, starts)
-        if values.dtype == object and acc.dtype != object:
-            acc = acc.astype(object)
         known = acc_seen[codes]
         acc[codes[~known]] = values[~known]
         acc[codes[known]] = self.ufunc(acc[codes[known]], values[known])
         acc_seen[codes] = True
-        return acc, acc_seen
 
     def guard(self, state: State, intervals: int) -> State:
         return state
@@ -182,6 +198,8 @@ class Least(_Extreme):
     argument: Value
     function = "min"
     ufunc = np.fmin
+    neutral_double = float("nan")
+    neutral_integer = int(INT64.max)
 
 
 @dataclass(frozen=True)
@@ -191,6 +209,8 @@ class Greatest(_Extreme):
     argument: Value
     function = "max"
     ufunc = np.maximum
+    neutral_double = float("-inf")
+    neutral_integer = int(INT64.min)
 
     def prepare(self, argument: pa.Array | None) -> dict[str, pa.Array]:
         assert argument is not None
@@ -206,6 +226,25 @@ class Greatest(_Extreme):
         if len(reduced) == 2:
             values = pc.if_else(pc.fill_null(reduced[1], False), float("nan"), values)
         return (values, values.is_valid())
+
+
+def _numbered(codes: Array, size: int) -> tuple[Array | slice, Array, int]:
+    """The codes that occur, which of them each entry has, and their number: all codes unless few occur."""
+    if len(codes) * 8 >= size:
+        return slice(None), codes, size
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    first = np.r_[True, ordered[1:] != ordered[:-1]]
+    at = np.empty(len(codes), dtype=np.intp)
+    at[order] = np.cumsum(first) - 1
+    present = ordered[first]
+    return present, at, len(present)
+
+
+def _as_objects(values: Array, seen: Array) -> Array:
+    widened = values.astype(object)
+    widened[~seen] = None
+    return widened
 
 
 @dataclass(frozen=True)
@@ -238,23 +277,21 @@ class Moments:
         return np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
 
     def absorb(self, into: State, codes: Array, state: State) -> State:
-        order = np.argsort(codes, kind="stable")
-        codes = codes[order]
-        count, mean, m2 = (part[order] for part in state)
+        """Each entry's distance from the common mean of its code's entries, then one merge with the accumulator."""
         if not len(codes):
             return into
-        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
-        codes = codes[starts]
-        lengths = np.diff(np.r_[starts, len(order)])
-        total = np.add.reduceat(count, starts)
+        count, mean, m2 = state
+        present, at, size = _numbered(codes, len(into[0]))
         with np.errstate(invalid="ignore", over="ignore"):
-            merged = np.add.reduceat(count * mean, starts) / np.maximum(total, 1)
-            away = mean - np.repeat(merged, lengths)
-            spread = np.add.reduceat(m2 + count * away * away, starts)
-            return self._pairwise(into, codes, (total, merged, spread))
+            total = np.zeros(size, dtype=np.int64)
+            np.add.at(total, at, count)
+            common = np.bincount(at, count * mean, size) / np.maximum(total, 1)
+            away = mean - common[at]
+            spread = np.bincount(at, m2 + count * away * away, size)
+            return self._pairwise(into, present, (total, common, spread))
 
     @staticmethod
-    def _pairwise(into: State, codes: Array, state: State) -> State:
+    def _pairwise(into: State, codes: Array | slice, state: State) -> State:
         count, mean, m2 = into
         other, other_mean, other_m2 = state
         before = count[codes]

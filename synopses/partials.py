@@ -57,7 +57,9 @@ class OpenIntervals:
         for piece in pieces:
             at = np.searchsorted(codes, piece.codes)
             for number, component in enumerate(self.components):
-                states[number] = component.absorb(states[number], at, component.guard(piece.states[number], len(pieces)))
+                states[number] = component.absorb(
+                    states[number], at, component.guard(piece.states[number], len(pieces))
+                )
         return Partials(codes, tuple(states))
 
     def codes_in_use(self) -> Array:

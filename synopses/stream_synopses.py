@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from synopses.basic_interval import BasicIntervalSynopsis
+from synopses.carriers import Array
+from synopses.choice import BASIC_INTERVAL, KINDS
 from synopses.keys import KeyNode, KeyTree
-from synopses.merged import Merged
+from synopses.merged import Merged, Partials, ProbeCost
 from synopses.partials import OpenIntervals, split_states
 from synopses.preaggregate import Preaggregation
 
@@ -19,11 +20,85 @@ _COMPACT_FROM = 4096
 
 @dataclass(frozen=True)
 class SynopsisSpec:
-    """A synopsis to keep: the partials of one pre-aggregation, over the last ``b`` intervals."""
+    """A synopsis to keep: the partials of one pre-aggregation, over the last ``b`` intervals.
+
+    ``kinds`` names a kind for each component of ``need`` (``synopses.choice.choose_kinds``); without it all are kept
+    as ``kind``. Components of one kind lie in one synopsis.
+    """
 
     need: Preaggregation
     b: int
-    kind: str = "basic_interval"
+    kind: str = BASIC_INTERVAL
+    kinds: tuple[str, ...] | None = None
+
+    @property
+    def kind_of_each(self) -> tuple[str, ...]:
+        return self.kinds if self.kinds is not None else (self.kind,) * len(self.need.components)
+
+
+class AlignedSynopses:
+    """The components of one pre-aggregation, those of a kind together, all fed with the same intervals and groups.
+
+    Every entry goes into each of them, so over any window they find the same groups, in the same order.
+    """
+
+    def __init__(self, spec: SynopsisSpec) -> None:
+        kinds = spec.kind_of_each
+        components = spec.need.components
+        self._places = {
+            kind: [place for place, own in enumerate(kinds) if own == kind] for kind in dict.fromkeys(kinds)
+        }
+        self.by_kind = {
+            kind: KINDS[kind]([components[place] for place in places], spec.b) for kind, places in self._places.items()
+        }
+
+    def update(self, partials: Partials) -> None:
+        for kind, synopsis in self.by_kind.items():
+            synopsis.update(Partials(partials.codes, tuple(partials.states[place] for place in self._places[kind])))
+
+    def probe(self, windows: Sequence[int], size: int, age: int = 0) -> Iterator[tuple[int, Merged]]:
+        probes = [synopsis.probe(windows, size, age) for synopsis in self.by_kind.values()]
+        if len(probes) == 1:
+            yield from probes[0]
+            return
+        order = [place for places in self._places.values() for place in places]
+        for found in zip(*probes, strict=True):
+            n, first = found[0]
+            states = [state for _, merged in found for state in merged.states]
+            yield (
+                n,
+                Merged(first.codes, tuple(state for _, state in sorted(zip(order, states, strict=True), key=_place))),
+            )
+
+    def extend(self, b: int) -> None:
+        for synopsis in self.by_kind.values():
+            synopsis.extend(b)
+
+    @property
+    def last_probe(self) -> ProbeCost:
+        costs = [synopsis.last_probe for synopsis in self.by_kind.values()]
+        return ProbeCost(sum(cost.reads for cost in costs), sum(cost.merges for cost in costs))
+
+    @property
+    def entries(self) -> int:
+        return sum(synopsis.entries for synopsis in self.by_kind.values())
+
+    @property
+    def nbytes(self) -> int:
+        return sum(synopsis.nbytes for synopsis in self.by_kind.values())
+
+    def codes_in_use(self) -> Array:
+        """Every synopsis has the entries of the last b intervals; the interval synopsis may have older ones."""
+        widest = max(self.by_kind.values(), key=lambda synopsis: synopsis.entries)
+        return widest.codes_in_use()
+
+    def translate_codes(self, new_codes: Array) -> None:
+        for synopsis in self.by_kind.values():
+            synopsis.translate_codes(new_codes)
+
+
+def _place(pair: tuple[int, object]) -> int:
+    return pair[0]
 
 
 class StreamSynopses:
@@ -35,7 +110,7 @@ class StreamSynopses:
         self.tree = KeyTree()
         self._nodes = {spec.need: self.tree.node(spec.need.keys) for spec in specs}
         self._open = {spec.need: OpenIntervals(spec.need.components) for spec in specs}
-        self._synopses = {spec.need: BasicIntervalSynopsis(spec.need.components, spec.b) for spec in specs}
+        self._synopses = {spec.need: AlignedSynopses(spec) for spec in specs}
         self._compact_at = _COMPACT_FROM
 
     def ingest(self, need: Preaggregation, table: pa.Table) -> None:
@@ -47,18 +122,21 @@ class StreamSynopses:
         for need, synopsis in self._synopses.items():
             synopsis.update(self._open[need].close(interval))
         if self.tree.entries() > self._compact_at:
-            users = [(self._nodes[need], user) for need in self._nodes for user in (self._open[need], self.synopsis(need))]
+            users = [
+                (self._nodes[need], user) for need in self._nodes for user in (self._open[need], self.synopsis(need))
+            ]
             self.tree.compact(users)
             self._compact_at = max(_COMPACT_FROM, 2 * self.tree.entries())
 
     def probe(self, need: Preaggregation, windows: Sequence[int], age: int = 0) -> Iterator[tuple[int, Merged]]:
-        """Merged partials per window length, shortest first, of windows that end ``age`` intervals ago."""
+        """Merged partials of all components of ``need`` per window length, shortest first, of windows that end
+        ``age`` intervals ago."""
         return self._synopses[need].probe(windows, self._nodes[need].size, age)
 
     def node(self, need: Preaggregation) -> KeyNode:
         return self._nodes[need]
 
-    def synopsis(self, need: Preaggregation) -> BasicIntervalSynopsis:
+    def synopsis(self, need: Preaggregation) -> AlignedSynopses:
         return self._synopses[need]
 
     @property

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from queries.model import AggregateCall, Value
 from queries.types import Type
 from synopses.aggregates import AGGREGATES, Counters
+from synopses.aggregates.items import ItemRows, Lists
 from synopses.algebra import Component, State
 from synopses.carriers import Array, to_numpy
 from synopses.keys import KeyNode
@@ -39,18 +40,23 @@ class WindowRead:
     codes: Array
     states: Mapping[Component, State]
     counters: Mapping[Value, CounterRead]
+    lists: Lists = field(default_factory=dict)
     _lowered: dict[AggregateCall, pa.Array] = field(default_factory=dict)
     _sorted: dict[Value, Counters] = field(default_factory=dict)
 
     @staticmethod
     def of(
-        node: KeyNode, components: tuple[Component, ...], merged: Merged, counters: Mapping[Value, CounterRead]
+        node: KeyNode,
+        components: tuple[Component, ...],
+        merged: Merged,
+        counters: Mapping[Value, CounterRead],
+        lists: Lists | None = None,
     ) -> WindowRead:
         """A query without GROUP BY has its one group also when nothing was seen (semantics.md 2)."""
         codes, states = merged.codes, merged.states
         if node.parent is None and not len(codes):
             codes, states = np.zeros(1, dtype=np.int64), tuple(component.identity(1) for component in components)
-        return WindowRead(node, codes, dict(zip(components, states, strict=True)), counters)
+        return WindowRead(node, codes, dict(zip(components, states, strict=True)), counters, lists or {})
 
     @property
     def size(self) -> int:
@@ -68,6 +74,10 @@ class WindowRead:
                 column = aggregate.lower(call, self.states)
             self._lowered[call] = column
         return column
+
+    def items(self, call: AggregateCall) -> ItemsRead:
+        """The rows of an aggregate that answers with items."""
+        return ItemsRead(AGGREGATES[call.function].lower_items(call, self.states, self.lists))
 
     def keys(self, rows: Array | None = None) -> list[pa.Array]:
         """The key columns of these rows (all if None)."""
@@ -90,10 +100,26 @@ class WindowRead:
         return counters
 
 
+@dataclass(frozen=True)
+class ItemsRead:
+    """Rows 0..size−1 are the items of the one group of a query that asks for the heaviest."""
+
+    rows: ItemRows
+
+    @property
+    def size(self) -> int:
+        return len(self.rows.item)
+
+    def aggregate(self, call: AggregateCall) -> pa.Array:
+        return self.rows.column(call.part)
+
+    def keys(self, rows: Array | None = None) -> list[pa.Array]:
+        return []
+
+
 def _sort_keys(values: pa.Array, type_: Type) -> Array:
     """Numbers that order like the values (strings by their UTF-8 bytes, NaN last)."""
     if type_ is not Type.STRING:
         return to_numpy(values, type_)[0]
     ranks: Array = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False)
     return ranks
-

@@ -2,13 +2,16 @@
 
 from sharing.predicates.atoms import Clause, Predicate, Reading
 from sharing.predicates.available import Available
+from sharing.predicates.cells import OUTSIDE, Cells, cut
 from sharing.predicates.cover import Cover, Kind, find_cover
 from sharing.predicates.domains import Domain
 from sharing.predicates.normalize import normalize
 from sharing.predicates.reasons import NoCover, Why, relation
 
 __all__ = [
+    "OUTSIDE",
     "Available",
+    "Cells",
     "Clause",
     "Cover",
     "Domain",
@@ -17,6 +20,7 @@ __all__ = [
     "Predicate",
     "Reading",
     "Why",
+    "cut",
     "find_cover",
     "normalize",
     "relation",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import xor
 from typing import Any, Final
 
@@ -80,15 +80,25 @@ def cut(domains: Sequence[Domain]) -> Cells:
     for signature in signatures:
         numbers.setdefault(signature, len(numbers) - 1)
     cell_of = tuple(numbers[signature] for signature in signatures)
-    runs = tuple(_runs({cell for low, high in line.runs(domain) for cell in cell_of[low:high]}) for domain in domains)
-    return Cells(line, cell_of, runs)
-
-
-def _runs(cells: set[int]) -> tuple[tuple[int, int], ...]:
-    runs: list[tuple[int, int]] = []
-    for cell in sorted(cells):
-        if runs and runs[-1][1] == cell:
-            runs[-1] = (runs[-1][0], cell + 1)
+    # Segments after which the numbering does not simply go on; a stretch without one is a run as it stands.
+    breaks = list(accumulate((b != a + 1 for a, b in pairwise(cell_of)), initial=0))
+    runs = []
+    for domain in domains:
+        stretches = line.runs(domain)
+        if all(breaks[low] == breaks[high - 1] for low, high in stretches):
+            runs.append(_joined(sorted((cell_of[low], cell_of[high - 1] + 1) for low, high in stretches)))
         else:
-            runs.append((cell, cell + 1))
+            cells = {cell for low, high in stretches for cell in cell_of[low:high]}
+            runs.append(_joined((cell, cell + 1) for cell in sorted(cells)))
+    return Cells(line, cell_of, tuple(runs))
+
+
+def _joined(stretches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Sorted stretches of cell numbers as runs: what touches or overlaps becomes one."""
+    runs: list[tuple[int, int]] = []
+    for low, high in stretches:
+        if runs and low <= runs[-1][1]:
+            runs[-1] = (runs[-1][0], max(high, runs[-1][1]))
+        else:
+            runs.append((low, high))
     return tuple(runs)

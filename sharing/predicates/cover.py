@@ -5,7 +5,8 @@ the others need a disjoint one; subtractable ones may also take a disjoint super
 of the surplus. Only predicates that differ from the query in one clause are combined, the rest being the context.
 
 Two non-empty atoms on different attributes (or an opaque one) can both hold for a record, so a disjoint cover lives
-on one attribute, where the sets are exact. What is found is as small as possible, subtractions last.
+on one attribute, where the sets are exact. What is found is as small as possible. Contiguous domains (ranges, points,
+IS NULL) and all combinations of up to two take polynomial time, anything else a search within a budget.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from operator import xor
 
 from sharing.predicates.atoms import Clause, Predicate, Reading
 from sharing.predicates.available import Available
-from sharing.predicates.domains import Domain
+from sharing.predicates.domains import HIGH, START, Domain, union_all
 from sharing.predicates.reasons import NoCover, Why, most_telling
 from sharing.predicates.segments import Segments
 from sharing.predicates.signed_search import Found, search
@@ -46,7 +47,11 @@ class Cover:
 
     @property
     def cost(self) -> tuple[int, int]:
+        """Fewest synopses first, then fewest subtractions."""
         return len(self.adds) + len(self.subtracts), len(self.subtracts)
+
+    def __str__(self) -> str:
+        return " - ".join([" + ".join(self.adds), *self.subtracts])
 
 
 def find_cover(
@@ -127,35 +132,29 @@ def _disjoint_cover(attribute: str, wanted: Domain, pool: Pool, subtractable: bo
         domain = Reading(frozenset(), clause).domain_on(attribute, wanted.type)
         if domain is not None:
             offered[domain] = synopsis
-    inside = {domain: synopsis for domain, synopsis in offered.items() if domain.issubset(wanted)}
-    usable = offered if subtractable else inside
-    line = Segments.of(wanted.type, [wanted, *usable])
-    masks = {line.mask(domain): synopsis for domain, synopsis in usable.items()}
-    best: Cover | None = None
-    exhausted = True
-    if _separable(line, wanted, usable):
-        best, exhausted = _combine(line, wanted, usable, masks, subtractable, budget)
-    if best is not None:
-        return best
+    found, exhausted = _combine(wanted, offered, subtractable, budget)
+    if found is not None:
+        return found
     if not exhausted:
         return NoCover.gave_up(budget)
-    return _why_not(attribute, wanted, offered, inside, subtractable, budget)
+    return _why_not(attribute, wanted, offered, subtractable, budget)
 
 
-def _combine(
-    line: Segments, wanted: Domain, usable: dict[Domain, str], masks: dict[int, str], subtractable: bool, budget: int
-) -> tuple[Cover | None, bool]:
+def _combine(wanted: Domain, offered: dict[Domain, str], subtractable: bool, budget: int) -> tuple[Cover | None, bool]:
     """The smallest cover found, and whether the search came to its end."""
-    pieces = [line.runs(domain)[0] for domain in usable if domain.contiguous]
+    usable = offered if subtractable else {d: name for d, name in offered.items() if d.issubset(wanted)}
+    if not set(wanted.cuts) <= {START, HIGH}.union(*(domain.cuts for domain in usable)):
+        return None, True
+    line = Segments.of(wanted.type, usable)
+    pieces = {line.runs(domain)[0]: name for domain, name in usable.items() if domain.contiguous}
     tiling = tile(line.runs(wanted), pieces, len(line), subtractable=subtractable)
     best: Cover | None = None
     if tiling is not None:
-        adds, subtracts = (
-            tuple(masks[(1 << high) - (1 << low)] for low, high in tiles) for tiles in (tiling.adds, tiling.subtracts)
-        )
+        adds, subtracts = (tuple(pieces[one] for one in tiles) for tiles in (tiling.adds, tiling.subtracts))
         best = Cover(adds, subtracts, _kind(subtracts))
-    if len(pieces) == len(usable):
+    if len(pieces) == len(usable) or not _separable(line, wanted, usable):
         return best, True
+    masks = {line.mask(domain): name for domain, name in usable.items()}
     limit = None if best is None else best.cost[0] + (1 if best.subtracts else 0)
     result = search(line.mask(wanted), masks, subtractable=subtractable, budget=budget, fewer_than=limit)
     if isinstance(result, Found):
@@ -187,26 +186,13 @@ def _separable(line: Segments, wanted: Domain, usable: Iterable[Domain]) -> bool
     return inside.isdisjoint(outside)
 
 
-def _why_not(
-    attribute: str,
-    wanted: Domain,
-    offered: dict[Domain, str],
-    inside: dict[Domain, str],
-    subtractable: bool,
-    budget: int,
-) -> NoCover:
+def _why_not(attribute: str, wanted: Domain, offered: dict[Domain, str], subtractable: bool, budget: int) -> NoCover:
     if not offered:
         return NoCover.nothing_offered(attribute)
-    if not subtractable:
-        pool: Pool = {
-            Clause(((attribute, domain),)) if not domain.full else None: name for domain, name in offered.items()
-        }
-        if isinstance(_disjoint_cover(attribute, wanted, pool, True, budget), Cover):
-            return NoCover.not_subtractable(attribute, wanted)
-    missing = wanted
-    for domain in inside:
-        missing = missing - domain
-    return NoCover.gap(attribute, missing) if not missing.empty else NoCover.overlapping(attribute, wanted)
+    if not subtractable and _combine(wanted, offered, True, budget)[0] is not None:
+        return NoCover.not_subtractable(attribute, wanted)
+    missing = wanted - union_all(wanted.type, (domain for domain in offered if domain.issubset(wanted)))
+    return NoCover.overlapping(attribute, wanted) if missing.empty else NoCover.gap(attribute, missing)
 
 
 def _union_cover(wanted: Clause, pool: Pool, budget: int) -> Cover | NoCover:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sharing.predicates.atoms import Clause, Predicate, clause_of
-from sharing.predicates.domains import Domain
+from sharing.predicates.domains import Domain, union_all
 from sharing.predicates.wording import domain_text
 
 
@@ -37,11 +37,14 @@ class NoCover:
 
     @staticmethod
     def different_attributes(clause: Clause) -> NoCover:
+        if len(clause.terms) + len(clause.opaque) == 1:
+            text = f"{clause} can only be answered by a synopsis with the very same condition"
+            return NoCover(Why.NOTHING_COMPARABLE, text)
         if len(clause.terms) > 1:
             names = " and ".join(attribute for attribute, _ in clause.terms)
             reason = f"atoms on different attributes ({names}) can both hold for one record, which would count twice"
         else:
-            reason = f"nothing is known of when {clause.opaque[0]} holds, so records may count twice"
+            reason = f"nothing is known of when {clause.opaque[0]} holds, so one record might count twice"
         return NoCover(Why.DIFFERENT_ATTRIBUTES, f"{clause}: {reason}")
 
     @staticmethod
@@ -62,11 +65,9 @@ class NoCover:
     def uncovered(wanted: Clause, usable: Sequence[Clause]) -> NoCover:
         """The part of a disjunction that no usable synopsis holds."""
         terms = []
-        for attribute, missing in wanted.terms:
-            for clause in usable:
-                if attribute in clause.domains:
-                    missing = missing - clause.domains[attribute]
-            terms.append((attribute, missing))
+        for attribute, domain in wanted.terms:
+            held = [clause.domains[attribute] for clause in usable if attribute in clause.domains]
+            terms.append((attribute, domain - union_all(domain.type, held)))
         opaque = [text for text in wanted.opaque if not any(text in clause.opaque for clause in usable)]
         return NoCover(Why.GAP, f"no synopsis within the query's predicate holds {clause_of(terms, opaque) or 'all'}")
 

@@ -6,6 +6,9 @@ in ``queries.functions``.
 
 from __future__ import annotations
 
+from synopses.aggregates.approx_count_distinct import APPROX_COUNT_DISTINCT
+from synopses.aggregates.approx_quantile import APPROX_QUANTILE
+from synopses.aggregates.approx_top_k import APPROX_TOP_K
 from synopses.aggregates.average import AVG
 from synopses.aggregates.counting import COUNT
 from synopses.aggregates.distinct import COUNT_DISTINCT
@@ -14,6 +17,7 @@ from synopses.aggregates.lowering import Aggregate, Counters
 from synopses.aggregates.quantiles import QUANTILE, QUANTILE_CONT
 from synopses.aggregates.spread import STDDEV_POP, STDDEV_SAMP, VAR_POP, VAR_SAMP
 from synopses.aggregates.sums import SUM
+from synopses.aggregates.top_k_lists import TOP_K_LISTS
 
 AGGREGATES: dict[str, Aggregate] = {
     "COUNT": COUNT,
@@ -28,6 +32,10 @@ AGGREGATES: dict[str, Aggregate] = {
     "COUNT_DISTINCT": COUNT_DISTINCT,
     "QUANTILE": QUANTILE,
     "QUANTILE_CONT": QUANTILE_CONT,
+    "APPROX_COUNT_DISTINCT": APPROX_COUNT_DISTINCT,
+    "APPROX_QUANTILE": APPROX_QUANTILE,
+    "APPROX_TOP_K": APPROX_TOP_K,
+    "TOP_K_LISTS": TOP_K_LISTS,
 }
 
 __all__ = ["AGGREGATES", "Aggregate", "Counters"]

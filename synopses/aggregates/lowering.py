@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from queries.model import AggregateCall
 from queries.types import Type
+from synopses.aggregates.items import ItemRows, Lists
 from synopses.algebra import Component, State
 from synopses.carriers import Array
 
@@ -31,10 +32,16 @@ class Counters:
 
 
 class Aggregate(Protocol):
-    """An aggregate reads components, or, if it is holistic (``by_counters``), the counters of its argument."""
+    """An aggregate reads components, or, if it is holistic (``by_counters``), the counters of its argument.
+
+    One that answers with items (``by_items``) gives rows instead of a column, from its components or from lists.
+    """
 
     @property
     def by_counters(self) -> bool: ...
+
+    @property
+    def by_items(self) -> bool: ...
 
     def components(self, call: AggregateCall) -> tuple[Component, ...]: ...
 
@@ -42,23 +49,46 @@ class Aggregate(Protocol):
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array: ...
 
+    def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows: ...
+
 
 class FromComponents:
     """An aggregate that is a function of components (distributive or algebraic)."""
 
     by_counters = False
+    by_items = False
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         raise TypeError(f"{call.function} does not read counters")
+
+    def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows:
+        raise TypeError(f"{call.function} has no items")
 
 
 class FromCounters:
     """A holistic aggregate: it needs every value's frequency."""
 
     by_counters = True
+    by_items = False
 
     def components(self, call: AggregateCall) -> tuple[Component, ...]:
         return ()
 
     def lower(self, call: AggregateCall, states: States) -> pa.Array:
         raise TypeError(f"{call.function} reads counters")
+
+    def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows:
+        raise TypeError(f"{call.function} has no items")
+
+
+class FromItems:
+    """An aggregate that answers with items, one row each (``synopses.aggregates.items``)."""
+
+    by_counters = False
+    by_items = True
+
+    def lower(self, call: AggregateCall, states: States) -> pa.Array:
+        raise TypeError(f"{call.function} answers with several rows")
+
+    def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
+        raise TypeError(f"{call.function} does not read counters")

@@ -58,7 +58,9 @@ class _Continuous(FromCounters):
         part = (place - below)[places.filled]
         values = np.zeros(counters.size)
         with np.errstate(invalid="ignore"):
-            values[places.filled] = np.where(below[places.filled] == above[places.filled], low, low + (high - low) * part)
+            values[places.filled] = np.where(
+                below[places.filled] == above[places.filled], low, low + (high - low) * part
+            )
         return to_arrow(values, Type.DOUBLE, places.filled)
 
 

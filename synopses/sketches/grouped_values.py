@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -39,8 +40,7 @@ class GroupedValues:
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Start and end of each group."""
-        bounds = self.offsets.tolist()
-        return zip(bounds[:-1], bounds[1:], strict=True)
+        return pairwise(self.offsets.tolist())
 
     def counted(self) -> tuple[GroupedValues, pa.Array]:
         """Each value once per group, and how often it occurred there."""

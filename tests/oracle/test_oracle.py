@@ -118,7 +118,7 @@ def test_changing_any_stored_number_is_noticed(replayed, raw_rows, tmp_path):
             value, end = results.execute(
                 f'SELECT "{column}", window_end FROM "{table}" WHERE rowid = ?', [row]
             ).fetchone()
-            changed = value - 1 if value > 0 else value + 1
+            changed = value - 1_000_003 if value > 0 else value + 1_000_003
             if isinstance(value, float):
                 changed = value * 1.001 + 0.001
             results.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', [changed, row])

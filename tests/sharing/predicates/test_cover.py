@@ -113,6 +113,8 @@ def test_sums(query: str | None, synopses: dict[str, str | None], expected: Cove
         ("p < 9", {"a": "p < 6", "b": "p >= 3 AND p < 9"}, Why.OVERLAPPING),
         ("p < 5 AND p > 5", {"a": "p < 5"}, Why.NEVER_TRUE),
         ("LENGTH(user) = 3 OR LENGTH(user) = 4", {"a": "LENGTH(user) = 3"}, Why.DIFFERENT_ATTRIBUTES),
+        ("LENGTH(user) = 3", {"a": "LENGTH(user) = 4"}, Why.NOTHING_COMPARABLE),
+        ("LENGTH(user) = 3 AND p < 5", {"a": "LENGTH(user) = 3 AND p < 4"}, Why.GAP),
     ],
 )
 def test_refusals_are_named(query: str | None, synopses: dict[str, str | None], why: Why) -> None:
@@ -144,7 +146,8 @@ POINTS = range(7)
 """Values of p that random predicates tell apart; None is NULL."""
 
 subsets = st.sets(st.sampled_from([None, *POINTS]), min_size=1, max_size=7)
-ranges = st.tuples(st.integers(0, 6), st.integers(1, 7)).map(lambda t: set(range(t[0], min(7, t[0] + t[1]))))
+LINE: list[int | None] = [None, *POINTS]
+ranges = st.tuples(st.integers(0, 7), st.integers(1, 8)).map(lambda t: set(LINE[t[0] : t[0] + t[1]]))
 
 
 def domain(values: set[int | None]) -> Domain:
@@ -161,7 +164,7 @@ def predicate(*clauses: Clause | None) -> Predicate:
 
 
 def signed_exists(wanted: frozenset[int | None], sets: list[frozenset[int | None]], *, subtract: bool) -> int | None:
-    """Brute force by the definition: the least number of sets in a disjoint cover, less a disjoint cover of the rest."""
+    """Brute force by the definition: the fewest sets in a disjoint cover, less a disjoint cover of the rest."""
 
     def disjoint(family: tuple[frozenset[int | None], ...]) -> bool:
         return sum(map(len, family)) == len(frozenset().union(*family))
@@ -201,12 +204,13 @@ def test_disjoint_covers_are_sound_complete_and_smallest(
 
 
 @settings(max_examples=200)
-@given(ranges, st.lists(ranges, max_size=9))
-def test_ranges_alone_need_no_budget(wanted: set[int | None], offered: list[set[int | None]]) -> None:
+@given(st.one_of(subsets, ranges), st.lists(ranges, max_size=9), st.booleans())
+def test_ranges_alone_need_no_budget(wanted: set[int | None], offered: list[set[int | None]], subtract: bool) -> None:
+    """Also for a query of several pieces, with synopses that reach over the gaps between them."""
     query = predicate(clause_of([("p", domain(wanted))]))
     predicates = {f"s{i}": predicate(clause_of([("p", domain(values))])) for i, values in enumerate(offered)}
-    found = find_cover(query, predicates, duplicate_insensitive=False, subtractable=True, budget=0)
-    smallest = signed_exists(frozenset(wanted), list({frozenset(values) for values in offered}), subtract=True)
+    found = find_cover(query, predicates, duplicate_insensitive=False, subtractable=subtract, budget=0)
+    smallest = signed_exists(frozenset(wanted), list({frozenset(values) for values in offered}), subtract=subtract)
     assert (found.cost[0] if isinstance(found, Cover) else None) == smallest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 
 from queries.types import Type
 from sharing.predicates import Predicate, normalize
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TYPES = {
     "p": Type.INT,
@@ -139,6 +143,25 @@ wheres = st.recursive(
     max_leaves=8,
 )
 
+SPARK_ATOMS = (
+    *ATOMS,
+    *(f"f {op} {c}" for op in ("=", "<", "<=") for c in ("0.1", "0.5", "1", "1e0", "0.1D")),
+    "day > '2024-01-01'",
+    "ts >= '2024-01-01 00:00:00'",
+    "ts > DATE '2023-12-31'",
+    "ts < TIMESTAMP '2024-01-01 01:00:00+01:00'",
+    "p < CAST('NaN' AS DOUBLE)",
+    "p <= 2e0",
+    "p > -3000000000",
+    "NOT ISNAN(x)",
+    "ISNULL(protocol)",
+    "x IN (1.5, 2, 1e0)",
+    "m IN (1.5, 2)",
+    "m < 1.495BD",
+    "NOT (p < x)",
+    "x = -0.0",
+)
+
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[duckdb.DuckDBPyConnection]:
@@ -171,3 +194,24 @@ def test_normal_form_keeps_exactly_the_records_of_the_where(judge: duckdb.DuckDB
     assert form(predicate.to_sql()) == predicate
     if predicate.never:
         assert judge.execute(f"SELECT count(*) FROM r WHERE {original}").fetchone() == (0,)
+
+
+def test_spark_keeps_the_same_records_for_every_atom_and_its_negation(spark: SparkSession) -> None:
+    spark.sql("""
+        SELECT * FROM VALUES (0), (1), (2), (3), (NULL) AS a(p)
+        CROSS JOIN VALUES (-1D), (0D), (1.5D), (2D), (DOUBLE('Infinity')), (DOUBLE('NaN')), (NULL) AS b(x)
+        CROSS JOIN VALUES (''), ('TCP'), ('UDP'), ('X'), (NULL) AS c(protocol)
+        CROSS JOIN VALUES
+            (true, DATE '2024-01-01', TIMESTAMP '2023-12-31 23:59:59.999999Z', 1.50, FLOAT(0.1)),
+            (false, DATE '2024-01-02', TIMESTAMP '2024-01-01 00:00:00Z', 1.49, FLOAT(0.5)),
+            (NULL, NULL, NULL, NULL, NULL) AS d(flag, day, ts, m, f)
+    """).createOrReplaceTempView("predicate_records")
+    wheres = [text for atom in SPARK_ATOMS for text in (atom, f"NOT ({atom})")]
+    forms = [normalize(text, {**TYPES, "f": Type.FLOAT}).to_sql() or "TRUE" for text in wheres]
+    differing = ", ".join(
+        f"count_if(coalesce({text}, FALSE) <> coalesce({form}, FALSE)) AS d{i}"
+        for i, (text, form) in enumerate(zip(wheres, forms, strict=True))
+    )
+    counts = spark.sql(f"SELECT {differing} FROM predicate_records").first()
+    assert counts is not None
+    assert [where for where, count in zip(wheres, counts, strict=True) if count] == []

@@ -1,0 +1,5 @@
+"""``python -m hemiola``."""
+
+from hemiola.cli import main
+
+main()
