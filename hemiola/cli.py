@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         typer.echo("interrupted; what was committed stays, and running it again does the rest", err=True)
         sys.exit(130)
-    except typer._click.exceptions.ClickException as error:  # type: ignore[attr-defined]
+    except typer._click.exceptions.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     sys.exit(outcome if isinstance(outcome, int) else 0)

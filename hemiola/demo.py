@@ -74,16 +74,20 @@ def _answers(console: Console, config: Config) -> None:
     )
     table = listing("as of", "destination", ">packets", ">kB/s", title="flood_suspects saw the burst begin")
     for row in floods.rows:
-        table.add_row(str(row[0]), str(row[1]), f"{row[2]:,}", f"{row[3]:,.0f}")
+        table.add_row(str(row[0]), str(row[1]), _number(row[2]), _number(row[3]))
     console.print(table)
     for name in ("top_talkers_1m", "top_talkers_10m"):
         newest = f"(SELECT max(window_end) FROM {name})"
         sql = f"SELECT {clock}, rank, src, bytes FROM {name} WHERE window_end = {newest} ORDER BY rank LIMIT 3"
         rows = read(config.results, sql).rows
-        table = listing(">rank", "source", ">bytes", title=f"{name}, as of {rows[0][0]}")
+        table = listing(">rank", "source", ">bytes", title=f"{name}, as of {rows[0][0]!s}")
         for _, rank, source, sent in rows:
-            table.add_row(str(rank), str(source), f"{sent:,}")
+            table.add_row(str(rank), str(source), _number(sent))
         console.print(table)
+
+
+def _number(cell: object) -> str:
+    return f"{float(str(cell)):,.0f}"
 
 
 def _work(console: Console, report: ReplayReport, elapsed: float) -> None:

@@ -23,7 +23,17 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
 }
 _PREDICATES = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Is)
 _PATTERNS = (exp.Like, exp.ILike)
-_TOTAL = (*_PREDICATES, *_PATTERNS, exp.Connector, exp.Not, exp.Column, exp.Identifier, exp.Literal, exp.Boolean)
+_TOTAL = (
+    *_PREDICATES,
+    *_PATTERNS,
+    exp.Connector,
+    exp.Not,
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Boolean,
+    exp.Null,
+)
 _OPERATORS = (exp.Binary, exp.Unary, exp.In, exp.Between)
 
 
@@ -91,12 +101,17 @@ def _sorted_chain(node: exp.Connector) -> exp.Expr:
     parts: list[exp.Expr] = []
     for side in (node.left, node.right):
         parts.extend(side.flatten() if type(side) is kind else [side])
-    if all(isinstance(part, _TOTAL) for side in parts for part in side.walk()):
+    if all(_total(part) for side in parts for part in side.walk()):
         parts = [part for _, part in sorted({_text(_parenthesized(part.copy())): part for part in parts}.items())]
     chain = parts[0].copy()
     for part in parts[1:]:
         chain = kind(this=chain, expression=part.copy())
     return chain
+
+
+def _total(node: exp.Expr) -> bool:
+    """Whether ``node`` has a value for every record, whatever is in it (no division, no cast, no overflow)."""
+    return isinstance(node, _TOTAL) or (isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal))
 
 
 def _sorted_list(node: exp.In) -> exp.Expr:

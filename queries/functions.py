@@ -41,7 +41,7 @@ def _any(_: Type) -> bool:
 
 @dataclass(frozen=True)
 class Signature:
-    """``parameters`` counts the literal arguments after the first; ``share`` says they lie in [0, 1]."""
+    """``parameters`` counts the literal arguments after the first (the q of QUANTILE, between 0 and 1)."""
 
     accepts: Callable[[Type], bool]
     result: Callable[[Type], Type]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -15,7 +16,7 @@ from queries.canonical import canonical_sql
 from queries.dialect import HemiolaSQL
 from queries.function_names import aggregate_name, check_function, check_named, written_names
 from queries.model import Scalar
-from queries.scalar_types import annotated, check_types, shown, type_of
+from queries.scalar_types import annotated, check_types, is_known, shown, type_of
 from queries.sql_errors import Refusal, did_you_mean
 from queries.types import Type
 
@@ -44,15 +45,16 @@ class Columns:
 
 def bind_condition(node: exp.Expr, columns: Columns) -> Scalar:
     """A WHERE clause: anything Spark can filter on; BOOLEAN as far as its type is known."""
-    scalar, kind = _bind(node, columns)
-    if kind not in (None, Type.BOOLEAN):
-        raise Refusal(node, f"WHERE needs a condition, but {shown(node)} is {kind.value if kind else 'unknown'}")
-    return Scalar(scalar, Type.BOOLEAN, _read(node, columns))
+    text, typed = _bind(node, columns)
+    if is_known(typed) and type_of(typed) is not Type.BOOLEAN:
+        raise Refusal(node, f"WHERE needs a condition, but {shown(node)} is {typed.type.sql(dialect=HemiolaSQL)}")
+    return Scalar(text, Type.BOOLEAN, _read(node, columns))
 
 
 def bind_scalar(node: exp.Expr, columns: Columns, role: str) -> Scalar:
     """A key or an aggregate's argument (``role`` says which): its type must be known and one Hemiola keeps."""
-    text, kind = _bind(node, columns)
+    text, typed = _bind(node, columns)
+    kind = type_of(typed)
     if kind is None:
         raise Refusal(
             node, f"the type of {shown(node)}, {role}, is not known", f"say it: CAST({shown(node)} AS STRING)"
@@ -71,7 +73,8 @@ def _read(node: exp.Expr, columns: Columns) -> tuple[str, ...]:
     return tuple(sorted({columns.resolve(column) for column in node.find_all(exp.Column)}))
 
 
-def _bind(node: exp.Expr, columns: Columns) -> tuple[str, Type | None]:
+def _bind(node: exp.Expr, columns: Columns) -> tuple[str, Any]:
+    """The canonical text of ``node``, and its tree with types."""
     check_record_level(node)
     tree = _resolved(node, columns)
     try:
@@ -81,7 +84,7 @@ def _bind(node: exp.Expr, columns: Columns) -> tuple[str, Type | None]:
     except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
         raise Refusal(node, f"{shown(node)} is not understood", "simplify it, or leave it out") from error
     _check_generated(node, text)
-    return text, type_of(typed)
+    return text, typed
 
 
 def check_record_level(node: exp.Expr) -> None:
@@ -98,7 +101,7 @@ def check_part(part: exp.Expr) -> None:
     check_arguments(part)
     if isinstance(part, exp.Literal) and not part.is_string:
         _check_number(part)
-    if isinstance(part, (exp.Query, exp.Subquery, exp.Exists)):
+    if isinstance(part, exp.Query):
         raise Refusal(part, "a sub-query may stand only in FROM", "write the list of values, or a second query")
     if isinstance(part, exp.Window):
         raise Refusal(part, "window functions (OVER) are not supported", "the window is given by [WINDOW w SLIDE p]")
@@ -106,6 +109,8 @@ def check_part(part: exp.Expr) -> None:
         raise Refusal(part, "parameters are not supported", "write the value itself")
     if isinstance(part, exp.Star):
         raise Refusal(part, "* may stand only in COUNT(*)")
+    if isinstance(part, exp.Identifier) and not isinstance(part.parent, (exp.Column, exp.Anonymous)):
+        raise Refusal(part, f"{part.name} is not understood here", "lambda functions and fields are not supported")
     if isinstance(part, exp.Lambda):
         raise Refusal(part, "lambda functions are not supported")
     if isinstance(part, exp.DataType) and part.this == exp.DataType.Type.USERDEFINED:
@@ -116,8 +121,7 @@ def check_part(part: exp.Expr) -> None:
 
 def check_arguments(part: exp.Expr) -> None:
     """Refuse a function without an argument that it needs."""
-    missing = part.error_messages() if isinstance(part, exp.Func) and not isinstance(part, exp.Anonymous) else []
-    if missing:
+    if isinstance(part, exp.Func) and not isinstance(part, exp.Anonymous) and part.error_messages():
         raise Refusal(part, f"{type(part).sql_names()[0]} has too few or too many arguments")
 
 

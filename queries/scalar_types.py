@@ -160,6 +160,11 @@ def type_of(node: exp.Expr) -> Type | None:
     return _TYPES.get(node.type.this) if isinstance(node.type, exp.DataType) else None
 
 
+def is_known(node: exp.Expr) -> bool:
+    """Whether an annotated node has a type at all, be it one that is not ours (an array, an interval)."""
+    return isinstance(node.type, exp.DataType) and node.type.this not in (_D.UNKNOWN, _D.NULL)
+
+
 _LADDER = (Type.TINYINT, Type.SMALLINT, Type.INT, Type.BIGINT, Type.FLOAT, Type.DOUBLE)
 
 
@@ -211,6 +216,13 @@ def check_types(tree: exp.Expr) -> None:
             _check_kind(node.this, Type.BOOLEAN, "NOT takes a condition")
         elif isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)):
             _check_arithmetic(node)
+        elif isinstance(node, exp.If) and not (isinstance(node.parent, exp.Case) and node.parent.this):
+            _check_kind(node.this, Type.BOOLEAN, "WHEN and IF take a condition")
+        elif isinstance(node, exp.Is) and not isinstance(node.expression, (exp.Null, exp.Boolean)):
+            raise Refusal(node, "IS takes NULL, TRUE or FALSE", "compare values with =")
+        elif isinstance(node, (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)):
+            for side in (node.left, node.right):
+                _check_bits(side)
 
 
 def _check_kind(node: exp.Expr, wanted: Type, reason: str) -> None:
@@ -219,18 +231,28 @@ def _check_kind(node: exp.Expr, wanted: Type, reason: str) -> None:
         raise Refusal(node, f"{reason}, but {shown(node)} is {kind.value}")
 
 
+def _check_bits(node: exp.Expr) -> None:
+    kind = type_of(node)
+    if kind is not None and not kind.integer:
+        raise Refusal(node, f"&, | and ^ take integers, but {shown(node)} is {kind.value}")
+
+
 def _check_arithmetic(node: exp.Binary) -> None:
     for side in (node.left, node.right):
         kind = type_of(side)
         if kind in (Type.STRING, Type.BOOLEAN, Type.BINARY):
             hint = "join strings with CONCAT(a, b)" if kind is Type.STRING and isinstance(node, exp.Add) else None
             raise Refusal(side, f"{shown(side)} is {kind.value} and cannot be calculated with", hint)
+        if kind in (Type.DATE, Type.TIMESTAMP) and not isinstance(node, (exp.Add, exp.Sub)):
+            raise Refusal(side, f"{shown(side)} is {kind.value}: it can be moved by + and - INTERVAL only")
         if isinstance(node, exp.IntDiv) and kind in (Type.FLOAT, Type.DOUBLE):
             raise Refusal(side, f"DIV takes integers, but {shown(side)} is {kind.value}", "use / for fractions")
 
 
 def _check_comparable(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
     kinds = type_of(left), type_of(right)
+    if any(isinstance(side, exp.Interval) for side in (left, right)) and any(kinds):
+        raise Refusal(node, "an INTERVAL can be compared with another INTERVAL only")
     if None in kinds or comparable(*kinds):
         return
     for text, other in ((left, kinds[1]), (right, kinds[0])):

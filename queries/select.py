@@ -85,7 +85,19 @@ class SelectBinder:
         for part in clause.this.walk():
             if is_aggregate(part):
                 raise Refusal(part, "an aggregate may not stand in WHERE", "conditions on aggregates go into HAVING")
+        for column in clause.this.find_all(exp.Column):
+            known = {name.lower() for name in self._level.columns.types}
+            if not column.table and column.name.lower() in self._aliases.keys() - known:
+                raise self._alias_too_early(column, "WHERE")
         return self._level.condition(clause.this)
+
+    def _alias_too_early(self, column: exp.Column, clause: str) -> Refusal:
+        text = self._aliases[column.name.lower()].sql(dialect=HemiolaSQL)
+        return Refusal(
+            column,
+            f"{column.name} is named in SELECT, and such names cannot be used in {clause}",
+            f"write {text} instead",
+        )
 
     def _group_nodes(self) -> list[exp.Expr]:
         group = self._tree.args.get("group")
@@ -151,6 +163,8 @@ class SelectBinder:
         try:
             name = self._level.columns.resolve(column)
         except Refusal as unknown:
+            if column.name.lower() in self._aliases and not column.table:
+                return self._alias_too_early(column, "the SELECT list")
             near = did_you_mean(column.name, [*self._level.columns.types, *self._aliases])
             return Refusal(column, unknown.problem.message, near) if near and not column.table else unknown
         return Refusal(

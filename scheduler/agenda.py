@@ -132,6 +132,10 @@ class Agenda:
         queries = (query for entry in self._entries.values() for query in entry.task.queries)
         return {query: now - self._promised[query] for query in queries if self._promised[query] < now}
 
+    def late_by(self, query: str, now: int) -> int:
+        """By how many updates a query is over its own slide's bound; 0 when it is on time."""
+        return max(0, now - self._promised[query])
+
     def _put(self, entry: Entry) -> None:
         self._entries[entry.task.name] = entry
         self._groups[entry.task.group][entry.task.name] = entry

@@ -103,8 +103,7 @@ class Engine:
         picked = self.policy.pick(self.agenda, self.now)
         if not picked:
             return None
-        late = self.agenda.late(self.now)
-        answers = self._refresh(picked, late)
+        answers = self._refresh(picked)
         for task in picked:
             self.agenda.ran(task, self.now)
         return answers
@@ -113,7 +112,7 @@ class Engine:
         tasks = self.policy.tasks(self._subgroups, self.cost, self.agenda.tasks)
         self.agenda.replace(tasks, self.now)
 
-    def _refresh(self, picked: Sequence[Task], late: dict[str, int]) -> list[Answer]:
+    def _refresh(self, picked: Sequence[Task]) -> list[Answer]:
         due = {query: task.name for task in picked for query in task.queries}
         ends: dict[int, list[QueryPlan]] = {}
         for query in due:
@@ -141,7 +140,7 @@ class Engine:
                         started_at=started_at,
                         refreshed_at=self.clock.now(),
                         duration_ms=each_ms,
-                        late_by=late.get(name, 0) * self.interval / 1e6,
+                        late_by=self.agenda.late_by(name, self.now) * self.interval / 1e6,
                         restored=end < self.now,
                         shared_with=tuple(other for other in together if other != name),
                     )

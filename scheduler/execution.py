@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from queries.model import Value
 from sharing.plan import QueryPlan
+from synopses.aggregates.items import ListRead
 from synopses.answer import answer
 from synopses.components import Rows
 from synopses.merged import Merged
 from synopses.preaggregate import Preaggregation
 from synopses.stream_synopses import StreamSynopses
+from synopses.topk_lists import ListedItems
 from synopses.window_read import CounterRead, WindowRead
 
 
@@ -35,7 +37,7 @@ def _execute_on(
     for plan in plans:
         by_window.setdefault(plan.window, []).append(plan)
     counted: dict[Preaggregation, Iterator[tuple[int, Merged]]] = {}
-    for need in dict.fromkeys(need for plan in plans for _, need in plan.counters):
+    for need in dict.fromkeys(need for plan in plans for _, need in (*plan.counters, *plan.lists)):
         windows = [plan.window for plan in plans if need in plan.needs]
         counted[need] = synopses.probe(need, windows, age)
     for window, merged in synopses.probe(base, list(by_window), age):
@@ -44,7 +46,14 @@ def _execute_on(
         counters: dict[Value, CounterRead] = {}
         for argument, need in needs.items():
             _, found = next(counted[need])
-            counters[argument] = CounterRead(synopses.node(need), found.codes, found.states[need.components.index(Rows())][0])
-        read = WindowRead.of(synopses.node(base), base.components, merged, counters)
+            counters[argument] = CounterRead(
+                synopses.node(need), found.codes, found.states[need.components.index(Rows())][0]
+            )
+        lists: dict[ListedItems, ListRead] = {}
+        for listed, need in dict(pair for plan in together for pair in plan.lists).items():
+            _, found = next(counted[need])
+            (counter,), (covered,), (delta,) = found.states
+            lists[listed] = ListRead(synopses.node(need), found.codes, counter, covered, delta)
+        read = WindowRead.of(synopses.node(base), base.components, merged, counters, lists)
         for plan in together:
             yield plan.query.name, answer(plan.query.select, read)

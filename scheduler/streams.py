@@ -2,8 +2,9 @@
 
 Start-time fair queuing: every stream has a tag that grows by used time over weight, and the stream with the lowest
 tag goes next. A stream that had nothing to do resumes at the present tag, so that it is served soon but cannot claim
-the time it left unused. An overloaded stream thus makes only itself late. (Dissertation 8.4.2 leaves the global
-scheduler open: weighted time slices.)
+the time it left unused. An overloaded stream thus makes only itself late, as long as one of its executions, which is
+never interrupted, fits into the time the others have left before their next update. Dissertation 8.4.2 leaves the
+choice open.
 """
 
 from __future__ import annotations

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from queries.model import Microseconds, Query, Scalar, Stream, Value
 from synopses.algebra import Component
-from synopses.answer import components_of, counted_arguments
+from synopses.answer import components_of, counted_arguments, listed_items
+from synopses.choice import BASIC_INTERVAL, TOP_K_LISTS
 from synopses.components import Rows
 from synopses.preaggregate import Preaggregation
 from synopses.stream_synopses import SynopsisSpec
+from synopses.topk_lists import Listed, ListedItems
 
 Input = tuple[Value | None, tuple[Value, ...]]
 """Which records, grouped how: (where, keys)."""
@@ -23,7 +25,7 @@ Input = tuple[Value | None, tuple[Value, ...]]
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """How one query is answered: the synopsis of its groups, and one of counters per counted argument.
+    """How one query is answered: the synopsis of its groups, one of counters per counted argument, and top-k lists.
 
     ``window``, ``slide`` and ``reach`` (how far back restore may need to look) are in intervals.
     """
@@ -35,10 +37,11 @@ class QueryPlan:
     window: int
     slide: int
     reach: int
+    lists: tuple[tuple[ListedItems, Preaggregation], ...] = ()
 
     @property
     def needs(self) -> tuple[Preaggregation, ...]:
-        return (self.base, *(need for _, need in self.counters))
+        return (self.base, *(need for _, need in self.counters), *(need for _, need in self.lists))
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,12 @@ def plan_stream(stream: Stream, queries: Iterable[Query], restore_reach: Microse
     lengths: dict[Preaggregation, int] = dict.fromkeys(needs.values(), 0)
     for plan in plans:
         for need in plan.needs:
-            lengths[need] = max(lengths[need], plan.window + plan.reach)
-    return StreamPlan(stream, tuple(SynopsisSpec(need, b) for need, b in lengths.items()), plans)
+            lengths[need] = max(lengths.get(need, 0), plan.window + plan.reach)
+    return StreamPlan(stream, tuple(SynopsisSpec(need, b, _kind(need)) for need, b in lengths.items()), plans)
+
+
+def _kind(need: Preaggregation) -> str:
+    return TOP_K_LISTS if isinstance(need.components[0], Listed) else BASIC_INTERVAL
 
 
 def _inputs(query: Query) -> dict[Input, tuple[Component, ...]]:
@@ -84,13 +91,13 @@ def _planned(query: Query, stream: Stream, needs: dict[Input, Preaggregation], r
     leaf = query.select.leaf
     s = stream.interval
     counters = tuple(
-        (argument, needs[leaf.where, (*leaf.keys, argument)])
-        for argument in counted_arguments(leaf.aggregates)
+        (argument, needs[leaf.where, (*leaf.keys, argument)]) for argument in counted_arguments(leaf.aggregates)
     )
     slide = query.slide // s
     reach = max(slide, restore_reach // s) if query.semantics == "restore" else 0
     base = needs[leaf.where, leaf.keys]
-    return QueryPlan(query, group_name(stream.name, base), base, counters, query.window // s, slide, reach)
+    lists = tuple((listed, listed.need(leaf.where)) for listed in listed_items(leaf.aggregates))
+    return QueryPlan(query, group_name(stream.name, base), base, counters, query.window // s, slide, reach, lists)
 
 
 def group_name(stream: str, need: Preaggregation) -> str:

@@ -12,43 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queries.evaluate import evaluate
-from queries.model import AggregateCall, Expression, Literal, Order, Scalar, Select, Value
+from queries.model import Literal, Order, Select, Value
 from synopses.aggregates import AGGREGATES
-from synopses.aggregates.top_k_lists import listed_items_of
-from synopses.algebra import Component
 from synopses.carriers import Array
-from synopses.components import Rows
-from synopses.keys import KeyTree
-from synopses.merged import Merged
-from synopses.partials import split_states
-from synopses.preaggregate import Preaggregation, evaluated, preaggregate
-from synopses.topk_lists import ListedItems
-from synopses.window_read import CounterRead, ItemsRead, WindowRead
+from synopses.requirements import components_of, counted_arguments, listed_items
+from synopses.row_groups import RowGroups, inner_columns
+from synopses.window_read import Groups, WindowRead
 
 _PRUNE_FROM = 64
 """Below so many groups a full sort is cheaper than finding the k-th value first."""
-
-
-def components_of(aggregates: tuple[AggregateCall, ...]) -> tuple[Component, ...]:
-    """The components a grouping keeps for these aggregates, each once; Rows always, to know which groups exist."""
-    wanted: list[Component] = [Rows()]
-    for call in aggregates:
-        wanted.extend(AGGREGATES[call.function].components(call))
-    return tuple(dict.fromkeys(wanted))
-
-
-def counted_arguments(aggregates: tuple[AggregateCall, ...]) -> tuple[Value, ...]:
-    """The arguments whose frequency counters these aggregates read, each once."""
-    return tuple(
-        dict.fromkeys(
-            call.argument for call in aggregates if AGGREGATES[call.function].by_counters and call.argument is not None
-        )
-    )
-
-
-def listed_items(aggregates: tuple[AggregateCall, ...]) -> tuple[ListedItems, ...]:
-    """The top-k lists these aggregates read, each once."""
-    return tuple(dict.fromkeys(listed_items_of(call) for call in aggregates if call.function == "TOP_K_LISTS"))
 
 
 def answer(select: Select, read: WindowRead) -> pa.Table:
@@ -60,9 +32,10 @@ def answer(select: Select, read: WindowRead) -> pa.Table:
     return table.take(pa.array(np.arange(table.num_rows)))
 
 
-def _answer(select: Select, groups: WindowRead) -> pa.Table:
+def _answer(select: Select, groups: Groups, wanted: frozenset[str] | None = None) -> pa.Table:
+    """``wanted`` names the output columns that are looked at; None: all."""
     if isinstance(select.source, Select):
-        groups = _regrouped(select, _answer(select.source, groups))
+        groups = RowGroups(select, _answer(select.source, groups, inner_columns(select)))
     read = _rows_read(select, groups)
     columns = _Columns(select, read, None)
     rows = None
@@ -76,13 +49,17 @@ def _answer(select: Select, groups: WindowRead) -> pa.Table:
     if rows is not None:
         columns = _Columns(select, read, rows)
     size = read.size if rows is None else len(rows)
-    return pa.table({output.name: evaluate(output.value, columns, size) for output in select.outputs})
+    outputs = [output for output in select.outputs if wanted is None or output.name in wanted]
+    if not outputs:
+        return pa.table({"": pa.nulls(size)})
+    return pa.table({output.name: evaluate(output.value, columns, size) for output in outputs})
 
 
-def _rows_read(select: Select, groups: WindowRead) -> WindowRead | ItemsRead:
+def _rows_read(select: Select, groups: Groups) -> Groups:
     """What the rows of the answer are: the groups, or the items of a query that asks for the heaviest."""
     for call in select.aggregates:
         if AGGREGATES[call.function].by_items:
+            assert isinstance(groups, WindowRead)
             return groups.items(call)
     return groups
 
@@ -90,7 +67,7 @@ def _rows_read(select: Select, groups: WindowRead) -> WindowRead | ItemsRead:
 class _Columns(Mapping[str, pa.Array]):
     """``k0…`` and ``a0…`` of some rows, computed when an expression asks for them."""
 
-    def __init__(self, select: Select, read: WindowRead | ItemsRead, rows: Array | None) -> None:
+    def __init__(self, select: Select, read: Groups, rows: Array | None) -> None:
         self._select, self._read, self._rows = select, read, rows
         self._keys: list[pa.Array] | None = None
 
@@ -111,7 +88,7 @@ class _Columns(Mapping[str, pa.Array]):
         return len(self._select.keys) + len(self._select.aggregates)
 
 
-def _ordered(select: Select, read: WindowRead | ItemsRead, rows: Array | None) -> Array:
+def _ordered(select: Select, read: Groups, rows: Array | None) -> Array:
     """Row numbers in the order asked for; ties by the group keys, ascending (semantics.md 2)."""
     size = read.size if rows is None else len(rows)
     first = select.order[0]
@@ -130,7 +107,7 @@ def _ordered(select: Select, read: WindowRead | ItemsRead, rows: Array | None) -
     return order if rows is None else rows[order]
 
 
-def _first_by_key(select: Select, read: WindowRead | ItemsRead, rows: Array | None) -> Array:
+def _first_by_key(select: Select, read: Groups, rows: Array | None) -> Array:
     """LIMIT without ORDER BY: the first by the group keys, so that the answer is reproducible."""
     columns = _Columns(select, read, rows)
     size = read.size if rows is None else len(rows)
@@ -178,37 +155,4 @@ def _sort_indices(terms: list[tuple[pa.Array, Order]]) -> Array:
     return indices
 
 
-def _regrouped(select: Select, inner: pa.Table) -> WindowRead:
-    """The groups of an outer level: the inner answer's rows pre-aggregated like records of one interval."""
-    if select.where is not None:
-        inner = inner.filter(_on_rows(select.where, inner))
-    components = components_of(select.aggregates)
-    counted = counted_arguments(select.aggregates)
-    needs = [Preaggregation(None, select.keys, components)]
-    needs += [Preaggregation(None, (*select.keys, argument), (Rows(),)) for argument in counted]
-    values = dict.fromkeys(value for need in needs for value in need.values)
-    records, columns = evaluated(inner, {value: _on_rows(value, inner) for value in values})
-    tree = KeyTree()
-    merged = [_grouped(records, columns, need, tree) for need in needs]
-    counters = {}
-    for argument, (need, part) in zip(counted, list(zip(needs, merged, strict=True))[1:], strict=True):
-        counters[argument] = CounterRead(tree.node(need.keys), part.codes, part.states[0][0])
-    return WindowRead.of(tree.node(select.keys), components, merged[0], counters)
-
-
-def _grouped(records: pa.Table, columns: Mapping[Value, str], need: Preaggregation, tree: KeyTree) -> Merged:
-    table = preaggregate(records, columns, need)
-    _, codes, states = split_states(table, need, tree.node(need.keys))
-    order = np.argsort(codes)
-    return Merged(codes[order], tuple(tuple(part[order] for part in state) for state in states))
-
-
-def _on_rows(value: Value, table: pa.Table) -> pa.Array:
-    columns = {name: table[name].combine_chunks() for name in table.column_names}
-    return evaluate(_expression(value), columns, table.num_rows)
-
-
-def _expression(value: Value) -> Expression:
-    if isinstance(value, Scalar):
-        raise TypeError(f"a record-level expression above an aggregate: {value.sql}")
-    return value
+__all__ = ["answer", "components_of", "counted_arguments", "listed_items"]

@@ -18,13 +18,15 @@ from synopses.basic_interval import BasicIntervalSynopsis
 from synopses.interval import IntervalSynopsis
 from synopses.running import RunningSynopsis
 from synopses.synopsis import Synopsis
+from synopses.topk_lists import Listed, TopKLists
 
-RUNNING, INTERVAL, BASIC_INTERVAL = "running", "interval", "basic_interval"
+RUNNING, INTERVAL, BASIC_INTERVAL, TOP_K_LISTS = "running", "interval", "basic_interval", "top_k_lists"
 
 KINDS: dict[str, Callable[[Sequence[Component], int], Synopsis]] = {
     RUNNING: RunningSynopsis,
     INTERVAL: IntervalSynopsis,
     BASIC_INTERVAL: BasicIntervalSynopsis,
+    TOP_K_LISTS: TopKLists,
 }
 """Every kind, and how one is made for components and b."""
 
@@ -42,7 +44,9 @@ class IllegalSynopsis(InputError):
 
 
 def legal_kinds(component: Component) -> tuple[str, ...]:
-    """The kinds that can keep a component, by its declared capabilities alone."""
+    """The kinds that can keep a component, by its declared capabilities alone; lists are a kind of their own."""
+    if isinstance(component, Listed):
+        return (TOP_K_LISTS,)
     return (RUNNING, INTERVAL, BASIC_INTERVAL) if component.capabilities.subtractable else (INTERVAL, BASIC_INTERVAL)
 
 
@@ -55,6 +59,8 @@ def choose_kind(
         if forced not in legal:
             raise IllegalSynopsis(_named(component), forced, _reason(forced), legal, query)
         return forced
+    if legal == (TOP_K_LISTS,):
+        return TOP_K_LISTS
     if component.capabilities.subtractable:
         return RUNNING
     return BASIC_INTERVAL if together >= scan_pays_from(b) else INTERVAL
@@ -72,8 +78,10 @@ def legal_kinds_of(call: AggregateCall) -> tuple[str, ...]:
     aggregate = AGGREGATES[call.function]
     if aggregate.by_counters:
         return INTERVAL, BASIC_INTERVAL
+    if call.function == "TOP_K_LISTS":
+        return (TOP_K_LISTS,)
     kinds = [set(legal_kinds(component)) for component in aggregate.components(call)]
-    return tuple(kind for kind in KINDS if all(kind in legal for legal in kinds))
+    return tuple(kind for kind in KINDS if kind != TOP_K_LISTS and all(kind in legal for legal in kinds))
 
 
 def check_forced(calls: Sequence[AggregateCall], forced: str, query: str | None = None) -> None:
@@ -92,6 +100,10 @@ def scan_pays_from(b: int) -> float:
 def _reason(kind: str) -> str:
     if kind == RUNNING:
         return "it answers by subtracting prefixes, and this aggregate is not subtractable"
+    if kind == TOP_K_LISTS:
+        return "it keeps the heaviest items of each interval and nothing else"
+    if kind in KINDS:
+        return "it keeps an exact state per group, and this aggregate keeps lists"
     return f"there is no such kind (there are {', '.join(KINDS)})"
 
 

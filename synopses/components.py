@@ -32,7 +32,8 @@ class _Additive:
         (acc,), (values,) = into, state
         if values.dtype == object and acc.dtype != object:
             acc = acc.astype(object)
-        np.add.at(acc, codes, values)
+        with np.errstate(invalid="ignore", over="ignore"):
+            np.add.at(acc, codes, values)
         return (acc,)
 
     def subtract(self, state: State, surplus: State) -> State:
@@ -171,7 +172,7 @@ class _Extreme:
 
     def _neutral(self, dtype: np.dtype[Any]) -> int | float | None:
         """What leaves every value as it is when merged with it (for objects there is none)."""
-        if dtype == object:
+        if dtype.hasobject:
             return None
         return self.neutral_double if dtype == np.float64 else self.neutral_integer
 

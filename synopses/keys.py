@@ -60,7 +60,8 @@ class KeyValues:
         fresh = np.flatnonzero(codes >= before)
         if fresh.size:
             self._pending.append(distinct.take(pa.array(fresh[np.unique(codes[fresh], return_index=True)[1]])))
-        return codes[encoded.indices.to_numpy(zero_copy_only=False)]
+        indices: Array = encoded.indices.to_numpy(zero_copy_only=False)
+        return codes[indices]
 
     def _hashable(self, distinct: pa.Array) -> list[Any]:
         if self.type.fractional:
@@ -92,7 +93,7 @@ class KeyNode:
         self.parent, self.values = parent, values
         self.children: dict[Value, KeyNode] = {}
         self._interner = _Interner()
-        self._pairs: Array = np.empty(0, dtype=np.int64)
+        self._pairs: Array = np.empty(0, dtype=np.int64)  # by code, with room to grow
         if parent is None:
             self._interner[0] = 0
             self._pairs = np.zeros(1, dtype=np.int64)
@@ -109,18 +110,26 @@ class KeyNode:
         parents = self.parent.encode(columns[:-1], rows)
         pairs = parents << _CODE_BITS | self.values.encode(columns[-1])
         encoded = pa.array(pairs).dictionary_encode()
+        known = self.size
         codes = self._interner.codes(encoded.dictionary.to_pylist())
-        if len(self._interner) > len(self._pairs):
-            self._pairs = np.concatenate([self._pairs, self._fresh(encoded.dictionary, codes)])
-        return codes[encoded.indices.to_numpy()]
+        if self.size > known:
+            self._remember(encoded.dictionary.to_numpy()[codes >= known], known)
+        indices: Array = encoded.indices.to_numpy()
+        return codes[indices]
 
-    def _fresh(self, distinct: pa.Array, codes: Array) -> Array:
-        new: Array = distinct.to_numpy()[codes >= len(self._pairs)]
-        return new
+    def _remember(self, pairs: Array, known: int) -> None:
+        """New pairs have consecutive codes, in the order they came."""
+        size = known + len(pairs)
+        if size > len(self._pairs):
+            room = np.empty(size + size // 4, dtype=np.int64)
+            room[:known] = self._pairs[:known]
+            self._pairs = room
+        self._pairs[known:size] = pairs
 
     def parents(self, codes: Array) -> Array:
         """The parent's codes of these codes."""
-        return self._pairs[codes] >> _CODE_BITS
+        found: Array = self._pairs[codes] >> _CODE_BITS
+        return found
 
     def value_codes(self, codes: Array) -> Array:
         return self._pairs[codes] & (2**_CODE_BITS - 1)

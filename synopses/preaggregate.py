@@ -89,10 +89,3 @@ def _lifted(
         for part, column in enumerate(parts):
             out[part_name(number, part)] = column
     return pa.table(out)
-
-
-def evaluated(table: pa.Table, values: Mapping[Value, pa.Array]) -> tuple[pa.Table, dict[Value, str]]:
-    """A table of records made of already evaluated values, all in interval 0: the driver's way to ``preaggregate``."""
-    columns = {value: f"v{number}" for number, value in enumerate(values)}
-    data = {INTERVAL: pc.cast(pa.nulls(table.num_rows), pa.int64()).fill_null(0)}
-    return pa.table(data | {columns[value]: array for value, array in values.items()}), columns

@@ -1,10 +1,10 @@
 """The running synopsis: prefixes, of which a window is the difference of two (dissertation 2.3.4, figure 2.5).
 
 A prefix of every group after every interval would be b dense copies of all groups, most of them equal. So the entries
-of the intervals are kept, and a whole prefix only now and then: whenever about three times as many entries have come in as
-there are groups. A window is then the difference of two kept prefixes plus the few entries between its ends and
+of the intervals are kept, and a whole prefix only now and then: whenever about three times as many entries have come
+in as there are groups. A window is then the difference of two kept prefixes plus the few entries between its ends and
 them: the two prefix reads of semantics.md 3, at a cost that does not depend on the window's length, in space
-proportional to the entries. With few groups per interval a scan is cheaper, and is what is done.
+proportional to the entries. Where entries are fewer than groups a scan is cheaper, and is what is done.
 """
 
 from __future__ import annotations

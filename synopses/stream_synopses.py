@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from synopses.carriers import Array
@@ -88,9 +89,8 @@ class AlignedSynopses:
         return sum(synopsis.nbytes for synopsis in self.by_kind.values())
 
     def codes_in_use(self) -> Array:
-        """Every synopsis has the entries of the last b intervals; the interval synopsis may have older ones."""
-        widest = max(self.by_kind.values(), key=lambda synopsis: synopsis.entries)
-        return widest.codes_in_use()
+        """Of all of them: the interval synopsis, its b rounded up, reaches further back than the others."""
+        return np.concatenate([synopsis.codes_in_use() for synopsis in self.by_kind.values()])
 
     def translate_codes(self, new_codes: Array) -> None:
         for synopsis in self.by_kind.values():

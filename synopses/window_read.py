@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,17 @@ from synopses.algebra import Component, State
 from synopses.carriers import Array, to_numpy
 from synopses.keys import KeyNode
 from synopses.merged import Merged
+
+
+class Groups(Protocol):
+    """The rows an answer is made of: groups 0..size−1 with their keys and aggregates."""
+
+    @property
+    def size(self) -> int: ...
+
+    def aggregate(self, call: AggregateCall) -> pa.Array: ...
+
+    def keys(self, rows: Array | None = None) -> list[pa.Array]: ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,7 @@ class WindowRead:
                 there = values.is_valid().to_numpy(zero_copy_only=False)
                 values, codes, counts = values.drop_null(), codes[there], counts[there]
             groups = np.searchsorted(self.codes, read.node.parents(codes))
-            order = np.lexsort((_sort_keys(values, argument.type), groups))
+            order = np.lexsort((sort_keys(values, argument.type), groups))
             carried = to_numpy(values, argument.type)[0]
             counters = Counters(groups[order], carried[order], counts[order], self.size, argument.type)
             self._sorted[argument] = counters
@@ -117,7 +129,7 @@ class ItemsRead:
         return []
 
 
-def _sort_keys(values: pa.Array, type_: Type) -> Array:
+def sort_keys(values: pa.Array, type_: Type) -> Array:
     """Numbers that order like the values (strings by their UTF-8 bytes, NaN last)."""
     if type_ is not Type.STRING:
         return to_numpy(values, type_)[0]

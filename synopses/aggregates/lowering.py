@@ -51,6 +51,10 @@ class Aggregate(Protocol):
 
     def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows: ...
 
+    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+        """Which places of a group's sorted values it looks at, given how many there are; None: at all of them."""
+        ...
+
 
 class FromComponents:
     """An aggregate that is a function of components (distributive or algebraic)."""
@@ -60,6 +64,9 @@ class FromComponents:
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         raise TypeError(f"{call.function} does not read counters")
+
+    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+        return None
 
     def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows:
         raise TypeError(f"{call.function} has no items")
@@ -77,6 +84,9 @@ class FromCounters:
     def lower(self, call: AggregateCall, states: States) -> pa.Array:
         raise TypeError(f"{call.function} reads counters")
 
+    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+        return None
+
     def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows:
         raise TypeError(f"{call.function} has no items")
 
@@ -92,3 +102,6 @@ class FromItems:
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         raise TypeError(f"{call.function} does not read counters")
+
+    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+        return None

@@ -30,30 +30,36 @@ class _Places:
 
     def at(self, places: Array) -> Array:
         found = np.searchsorted(self._ends, self._starts[self.filled] + places[self.filled], side="right")
-        return self._values[found]
+        values: Array = self._values[found]
+        return values
 
 
 class _Discrete(FromCounters):
     """The smallest value whose cumulative share reaches q (SQL's percentile_disc); q is taken as the decimal
     the user wrote, so that 0.9 of 10 values is the 9th, whatever 0.9 is in binary."""
 
-    def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
+    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...]:
         share = Fraction(str(call.parameters[0]))
+        return (np.maximum(-(-sizes * share.numerator // share.denominator), 1) - 1,)
+
+    def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         places = _Places(counters)
-        rank = -(-places.sizes * share.numerator // share.denominator)
         values = np.zeros(counters.size, dtype=counters.values.dtype)
-        values[places.filled] = places.at(np.maximum(rank, 1) - 1)
+        values[places.filled] = places.at(*self.places(call, places.sizes))
         return to_arrow(values, call.type, places.filled)
 
 
 class _Continuous(FromCounters):
     """Linear interpolation between the two neighbours of place q·(n−1) (SQL's percentile_cont)."""
 
+    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...]:
+        place = call.parameters[0] * (sizes - 1)
+        return np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
+
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         places = _Places(counters)
         place = call.parameters[0] * (places.sizes - 1)
-        below = np.floor(place).astype(np.int64)
-        above = np.ceil(place).astype(np.int64)
+        below, above = self.places(call, places.sizes)
         low, high = places.at(below).astype(np.float64), places.at(above).astype(np.float64)
         part = (place - below)[places.filled]
         values = np.zeros(counters.size)

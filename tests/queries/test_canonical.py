@@ -27,6 +27,7 @@ def where(parse: Parse, condition: str) -> str:
         ("length * 8 > 100", "100 < 8*length", "(`length` * 8) > 100"),
         ("ok AND port = 1", "1 = port and ok and OK", "`ok` AND `port` = 1"),
         ("port = 1 OR port = 2 AND ok", "(ok AND 2 = port) OR port = 1", "(`ok` AND `port` = 2) OR `port` = 1"),
+        ("port > -1 AND dst IS NULL", "dst IS NULL AND -1 < port", "`dst` IS NULL AND `port` > -1"),
         ("port IN (443, 80, 80)", "port in (80,443)", "`port` IN (80, 443)"),
         ("port IN (80)", "port = 80", "`port` = 80"),
         ("ratio > 1.50", "1.5 < Ratio", "`Ratio` > 1.5E0"),

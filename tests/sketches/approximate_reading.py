@@ -36,7 +36,9 @@ def merged(wanted: AggregateCall, pieces: Sequence[pa.Array]) -> States:
     return {component: state}
 
 
-def bounded(function: str, type_: Type, parameters: Sequence[float], pieces: Sequence[pa.Array]) -> tuple[Any, Any, Any]:
+def bounded(
+    function: str, type_: Type, parameters: Sequence[float], pieces: Sequence[pa.Array]
+) -> tuple[Any, Any, Any]:
     """Answer, low and high of an approximate aggregate over the pieces."""
     result = Type.BIGINT if function == "APPROX_COUNT_DISTINCT" else type_
     calls = [call(function, type_, *parameters, part=part, result=result) for part in ("", "low", "high")]

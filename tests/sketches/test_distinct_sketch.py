@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.sketches.approximate_reading import bounded
 def _split(values: pa.Array, pieces: int, rng: np.random.Generator) -> list[pa.Array]:
     cuts = np.sort(rng.integers(0, len(values) + 1, pieces - 1))
     bounds = [0, *cuts.tolist(), len(values)]
-    return [values.slice(start, end - start) for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [values.slice(start, end - start) for start, end in pairwise(bounds)]
 
 
 def test_bounds_hold_in_95_of_100_windows() -> None:
@@ -51,7 +52,9 @@ def test_sizes_are_registers_rounded_up_within_what_hll_allows() -> None:
 def test_every_order_of_merging_says_the_same() -> None:
     rng = np.random.default_rng(7)
     pieces = _split(pa.array([f"v{n}" for n in rng.integers(0, 20_000, 30_000)]), 9, rng)
-    answers = {bounded("APPROX_COUNT_DISTINCT", Type.STRING, (), [pieces[i] for i in rng.permutation(9)]) for _ in range(6)}
+    answers = {
+        bounded("APPROX_COUNT_DISTINCT", Type.STRING, (), [pieces[i] for i in rng.permutation(9)]) for _ in range(6)
+    }
     assert len(answers) == 1
 
 
@@ -69,7 +72,9 @@ def test_every_order_of_merging_says_the_same() -> None:
     ],
 )
 def test_few_values_are_counted_exactly_and_nulls_not_at_all(type_: Type, values: list[Any], distinct: int) -> None:
-    arrow = {Type.STRING: pa.string(), Type.DOUBLE: pa.float64(), Type.TIMESTAMP: pa.timestamp("us", tz="UTC")}.get(type_)
+    arrow = {Type.STRING: pa.string(), Type.DOUBLE: pa.float64(), Type.TIMESTAMP: pa.timestamp("us", tz="UTC")}.get(
+        type_
+    )
     column = pa.array(values, type=arrow)
     answer, low, high = bounded("APPROX_COUNT_DISTINCT", type_, (), [column, column.slice(0, 1), column])
     assert (answer, low) == (distinct, distinct)

@@ -42,7 +42,9 @@ def _closed(weights: Weights, dtype: type = np.int64) -> Partials:
 
 def _heaviest(weights: Weights, k: int) -> tuple[Weights, int | float]:
     """The list and δi by the book."""
-    order = sorted((item for item, weight in weights.items() if weight > 0), key=lambda item: (-weights[item], item))[:k]
+    order = sorted((item for item, weight in weights.items() if weight > 0), key=lambda item: (-weights[item], item))[
+        :k
+    ]
     return {item: weights[item] for item in order}, weights[order[k - 1]] if len(order) == k else 0
 
 
