@@ -7,8 +7,9 @@ post-processing cost twice as much. Every figure is the mean over five seeded wo
 for each.
 
 The factors depend on the share of post-processing, which semantics.md leaves open. ``POST`` was chosen after trying
-0.1 to 20: the factors hold up to about 1 and fail from 5 on, where there is less to share. The sweep is part of the
-report, and so is a light load (conservative's latency 0.5), where refreshing too often makes aggressive late.
+0.1 to 20: the mean factors hold up to about 1 and fail from 5 on, where there is less to share. Single workloads vary
+(hybrid over conservative by 1.6 to 2.6), so a claim needs all five. The sweep is part of the report,
+and so is a light load (conservative's latency 0.5), where refreshing too often makes aggressive late.
 
 Run with ``python -m benchmarks.policies``; prints tables, writes ``policies.json`` and pictures to ``benchmarks/out``.
 """

@@ -60,14 +60,28 @@ _ARITHMETIC: dict[str, Callable[..., pa.Array]] = {
     "-": pc.subtract_checked,
     "*": pc.multiply_checked,
 }
-_COMPARISONS: dict[str, Callable[..., pa.Array]] = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
+_COMPARISONS: dict[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
+    "=": lambda left, right: _equal(left, right),
+    "<>": lambda left, right: pc.invert(_equal(left, right)),
+    "<": lambda left, right: _less(left, right),
+    "<=": lambda left, right: pc.invert(_less(right, left)),
+    ">": lambda left, right: _less(right, left),
+    ">=": lambda left, right: pc.invert(_less(left, right)),
 }
+
+
+def _equal(left: pa.Array, right: pa.Array) -> pa.Array:
+    """NaN equals NaN, as in Spark."""
+    equal = pc.equal(left, right)
+    return pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right))) if pa.types.is_floating(left.type) else equal
+
+
+def _less(left: pa.Array, right: pa.Array) -> pa.Array:
+    """NaN is greater than every other number, as in Spark."""
+    less = pc.less(left, right)
+    if not pa.types.is_floating(left.type):
+        return less
+    return pc.or_(less, pc.and_(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
 
 
 def _arithmetic(op: str, values: list[pa.Array], type_: Type) -> pa.Array:
@@ -145,9 +159,9 @@ def _case(values: list[pa.Array], call: Call) -> pa.Array:
 
 def _in(values: list[pa.Array], call: Call) -> pa.Array:
     subject, *members = _alike(values)
-    result = pc.equal(subject, members[0])
+    result = _equal(subject, members[0])
     for member in members[1:]:
-        result = pc.or_kleene(result, pc.equal(subject, member))
+        result = pc.or_kleene(result, _equal(subject, member))
     return result
 
 
@@ -174,7 +188,7 @@ def _round(values: list[pa.Array], call: Call) -> pa.Array:
 
 def _null_if(values: list[pa.Array], call: Call) -> pa.Array:
     left, right = _alike(values)
-    same = pc.fill_null(pc.equal(left, right), False)
+    same = pc.fill_null(_equal(left, right), False)
     return pc.if_else(same, pa.scalar(None, type=left.type), left)
 
 

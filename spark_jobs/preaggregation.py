@@ -8,21 +8,25 @@ however many groupings there are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from queries.model import Scalar, Stream, Value
+from queries.model import Microseconds, Scalar, Stream, Value
 from spark_jobs.session import wrap_spark_errors
 from spark_jobs.sources import CORRUPT
 from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
 
 _FLUSH_ROWS = 1 << 19
 """Records a worker gathers before it groups them: large enough to shrink, small enough to hold."""
-_REJECTED, _RECORD = "rejected", "record"
+_REJECTED, _RECORD, _TIME = "rejected", "record", "event_us"
+LATE = "late"
+"""The reason of a record whose interval was closed before it came."""
 _REJECTS, _COUNTED = -1, -2
 _MOST_REJECTS = 10_000
 """Malformed records kept per flush; all are counted."""
@@ -30,31 +34,49 @@ _MOST_REJECTS = 10_000
 
 @dataclass
 class Batch:
-    """The outcome of one job: partial aggregates by pre-aggregation, and what could not be used."""
+    """The outcome of one job: partial aggregates by pre-aggregation, and what could not be used.
+
+    ``oldest_us`` and ``newest_us`` are the event times of the ``records`` used, None without any; of the ``rejected``
+    ones ``late`` came after their interval was closed.
+    """
 
     partials: list[tuple[Preaggregation, pa.Table]] = field(default_factory=list)
     records: int = 0
     rejected: int = 0
     rejects: list[pa.Table] = field(default_factory=list)
+    late: int = 0
+    oldest_us: Microseconds | None = None
+    newest_us: Microseconds | None = None
 
 
-def preaggregate_records(frame: DataFrame, stream: Stream, needs: Sequence[Preaggregation]) -> Batch:
-    """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``)."""
+def preaggregate_records(
+    frame: DataFrame, stream: Stream, needs: Sequence[Preaggregation], closed_before: int | None = None
+) -> Batch:
+    """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records of intervals before
+    ``closed_before`` are late and among the rejected ones."""
     columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
     with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
-        records = frame.select(*_projection(frame, stream, columns))
+        records = frame.select(*_projection(frame, stream, columns, closed_before))
         worker = _worker(tuple(needs), columns)
         answers = records.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
     batch = Batch()
     for need, payload, count in zip(*(answers[name].to_pylist() for name in answers.column_names), strict=True):
         if need == _COUNTED:
             batch.records += count
+            _note(batch, json.loads(payload))
         elif need == _REJECTS:
             batch.rejected += count
             batch.rejects.append(_decoded(payload))
         else:
             batch.partials.append((needs[need], _decoded(payload)))
     return batch
+
+
+def _note(batch: Batch, counted: dict[str, int | None]) -> None:
+    batch.late += counted["late"] or 0
+    if counted["oldest"] is not None and counted["newest"] is not None:
+        batch.oldest_us = min(counted["oldest"], counted["oldest"] if batch.oldest_us is None else batch.oldest_us)
+        batch.newest_us = max(counted["newest"], counted["newest"] if batch.newest_us is None else batch.newest_us)
 
 
 def rejected_records(frame: DataFrame, stream: Stream) -> list[pa.Table]:
@@ -69,15 +91,18 @@ def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(value for need in needs for value in need.values))
 
 
-def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str]) -> list[Column]:
+def _projection(
+    frame: DataFrame, stream: Stream, columns: dict[Value, str], closed_before: int | None
+) -> list[Column]:
     time = f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
     interval = f"({time} - pmod({time}, {stream.interval}L)) DIV {stream.interval}L"
-    reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time' END"
+    late = f" WHEN {time} < {closed_before * stream.interval}L THEN '{LATE}'" if closed_before is not None else ""
+    reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time'{late} END"
     record = "to_json(struct(*))"
     if CORRUPT in frame.columns:
         reason = f"CASE WHEN `{CORRUPT}` IS NOT NULL THEN 'malformed' ELSE {reason} END"
         record = f"coalesce(`{CORRUPT}`, {record})"
-    projected = [F.expr(interval).alias(INTERVAL), F.expr(reason).alias(_REJECTED)]
+    projected = [F.expr(interval).alias(INTERVAL), F.expr(reason).alias(_REJECTED), F.expr(time).alias(_TIME)]
     projected.append(F.expr(f"CASE WHEN ({reason}) IS NOT NULL THEN {record} END").alias(_RECORD))
     for value, name in columns.items():
         assert isinstance(value, Scalar)
@@ -109,11 +134,14 @@ def _flush(
     table = pa.Table.from_batches(gathered)
     bad = table[_REJECTED].is_valid()
     rejected = table.filter(bad).select([_REJECTED, _RECORD])
+    late = pc.sum(pc.equal(rejected[_REJECTED], LATE)).as_py() or 0
     if rejected.num_rows:
         table = table.filter(table[_REJECTED].is_null())
         kept = rejected.slice(0, _MOST_REJECTS).rename_columns(["reason", "record"])
         yield _row(_REJECTS, _encoded(kept), rejected.num_rows)
-    yield _row(_COUNTED, b"", table.num_rows)
+    times = pc.min_max(table[_TIME]).as_py()
+    counted = {"late": late, "oldest": times["min"], "newest": times["max"]}
+    yield _row(_COUNTED, json.dumps(counted).encode(), table.num_rows)
     if not table.num_rows:
         return
     table = table.combine_chunks()

@@ -44,8 +44,6 @@ def _answer(select: Select, groups: Groups, wanted: frozenset[str] | None = None
         rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
     if select.order:
         rows = _ordered(select, read, rows)
-    elif select.limit is not None:
-        rows = _first_by_key(select, read, rows)
     if rows is not None:
         columns = _Columns(select, read, rows)
     size = read.size if rows is None else len(rows)
@@ -104,17 +102,6 @@ def _ordered(select: Select, read: Groups, rows: Array | None) -> Array:
     order = _sort_indices(terms + by_key)
     if select.limit is not None:
         order = order[: select.limit]
-    return order if rows is None else rows[order]
-
-
-def _first_by_key(select: Select, read: Groups, rows: Array | None) -> Array:
-    """LIMIT without ORDER BY: the first by the group keys, so that the answer is reproducible."""
-    columns = _Columns(select, read, rows)
-    size = read.size if rows is None else len(rows)
-    order = np.arange(size)
-    if select.keys:
-        order = _sort_indices([(columns[f"k{i}"], _key_order(value)) for i, value in enumerate(select.keys)])
-    order = order[: select.limit]
     return order if rows is None else rows[order]
 
 
