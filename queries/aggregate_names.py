@@ -12,17 +12,14 @@ OURS: dict[str, str] = {
 }
 """Lower-case spelling → key of ``AGGREGATES`` (MEDIAN is resolved to QUANTILE_CONT by the binder)."""
 
-NOT_YET = frozenset(
-    "approx_count_distinct approx_quantile approx_percentile percentile_approx approx_top_k top_k_lists".split()
-)
-"""Aggregates of the language that are still to come."""
-
 REMEDIES: dict[str, str] = {
     "percentile": "QUANTILE_CONT(x, q) interpolates as PERCENTILE does; QUANTILE(x, q) picks a value of the data",
     "percentile_cont": "write QUANTILE_CONT(x, q)",
     "percentile_disc": "write QUANTILE(x, q)",
     "quantile_disc": "write QUANTILE(x, q)",
-    "approx_distinct": "write COUNT(DISTINCT x)",
+    "approx_distinct": "write APPROX_COUNT_DISTINCT(x)",
+    "approx_percentile": "write APPROX_QUANTILE(x, q)",
+    "percentile_approx": "write APPROX_QUANTILE(x, q)",
     "count_if": "write COUNT(*) FILTER (WHERE condition)",
     "countif": "write COUNT(*) FILTER (WHERE condition)",
     "bool_and": "write MIN(x)",
@@ -47,4 +44,4 @@ _SPARKS = frozenset(
 UNAVAILABLE = _SPARKS | (frozenset(REMEDIES) - {"any", "some"})
 """Aggregates the user may know from elsewhere and that Hemiola does not have."""
 
-AGGREGATE_NAMES = frozenset(OURS) | NOT_YET | UNAVAILABLE
+AGGREGATE_NAMES = frozenset(OURS) | UNAVAILABLE

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sqlglot import exp
 
 from queries.aggregate_names import OURS
+from queries.approximate import APPROXIMATE, arguments_of, listed_weight
 from queries.dialect import HemiolaSQL
 from queries.function_names import aggregate_name, refuse_aggregate
-from queries.functions import AGGREGATES
-from queries.model import AggregateCall, Ref
+from queries.functions import AGGREGATES, Signature
+from queries.model import AggregateCall, Ref, Value
 from queries.sources import Level
 from queries.sql_errors import Refusal
 from queries.types import Type
@@ -19,6 +21,23 @@ from queries.types import Type
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` itself calls an aggregate (also one Hemiola refuses), with or without FILTER."""
     return aggregate_name(node.this if isinstance(node, exp.Filter) else node) is not None
+
+
+def parts_of(node: exp.Expr) -> tuple[str, ...]:
+    """The columns beside the answer of the aggregate that ``node`` calls; none for anything else."""
+    signature = _signature(node)
+    return signature.parts if signature else ()
+
+
+def gives_items(node: exp.Expr) -> bool:
+    """Whether ``node`` calls an aggregate that answers with one row per item."""
+    signature = _signature(node)
+    return signature is not None and signature.items
+
+
+def _signature(node: exp.Expr) -> Signature | None:
+    name = aggregate_name(node.this if isinstance(node, exp.Filter) else node)
+    return AGGREGATES.get(OURS.get(name or "", ""))
 
 
 def has_aggregate(node: exp.Expr) -> bool:
@@ -32,9 +51,13 @@ class Aggregates:
         self._level = level
         self.calls: list[AggregateCall] = []
 
-    def ref(self, node: exp.Expr) -> Ref:
-        """The column ``a{i}`` that holds the value of the aggregate ``node``."""
+    def ref(self, node: exp.Expr, part: str = "") -> Ref:
+        """The column ``a{i}`` that holds the value of the aggregate ``node``, or a part of it such as its bounds."""
         call = self._call(node)
+        if part:
+            of_item = AGGREGATES[call.function].items
+            type_ = Type.BIGINT if call.weight is None else AGGREGATES["SUM"].result(call.weight.type)
+            call = replace(call, part=part, type=type_ if of_item else call.type)
         if call not in self.calls:
             self.calls.append(call)
         return Ref(f"a{self.calls.index(call)}", call.type)
@@ -46,8 +69,14 @@ class Aggregates:
         if name not in OURS or not isinstance(written, exp.Anonymous):
             raise refuse_aggregate(written, name)
         _check_nesting(written, predicate)
-        function, argument, parameters = _arguments(written, OURS[name])
-        argument = _filtered(argument, predicate)
+        weight: Value | None = None
+        if OURS[name] in APPROXIMATE:
+            function, taken = OURS[name], arguments_of(written, OURS[name])
+            argument, parameters = _filtered(taken.argument, predicate), taken.parameters
+            weight = None if taken.weight is None else self._weight(taken.weight, argument)
+        else:
+            function, argument, parameters = _arguments(written, OURS[name])
+            argument = _filtered(argument, predicate)
         if argument is None:
             return AggregateCall("COUNT", None, (), Type.BIGINT)
         value = self._level.value(argument, f"the argument of {name.upper()}")
@@ -55,7 +84,15 @@ class Aggregates:
         if not signature.accepts(value.type):
             text = argument.sql(dialect=HemiolaSQL)
             raise Refusal(written, f"{name.upper()} takes {signature.takes}, but {text} is {value.type.value}")
-        return AggregateCall(function, value, parameters, signature.result(value.type))
+        return AggregateCall(function, value, parameters, signature.result(value.type), weight=weight)
+
+    def _weight(self, weight: exp.Expr, item: exp.Expr | None) -> Value:
+        assert item is not None
+        type_ = self._level.value(weight, "the weight of TOP_K_LISTS").type
+        if not type_.numeric:
+            text = weight.sql(dialect=HemiolaSQL)
+            raise Refusal(weight, f"the weight of TOP_K_LISTS is a number, but {text} is {type_.value}")
+        return self._level.value(listed_weight(weight, item), "the weight of TOP_K_LISTS")
 
 
 def _check_nesting(call: exp.Expr, predicate: exp.Expr | None) -> None:

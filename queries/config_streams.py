@@ -12,6 +12,7 @@ from queries.errors import Problem
 from queries.model import Column, Source, Stream
 from queries.sql_errors import did_you_mean
 from queries.stream_schema import parse_schema
+from queries.synthetic import OptionError, synthetic_options
 from queries.types import Type
 from queries.yaml_source import Document, Path
 
@@ -87,6 +88,12 @@ def _source(document: Document, path: Path, name: str, shape: StreamShape, resol
     elif kind not in FILE_FORMATS and shape.source.path is not None:
         document.problem((*place, "path"), f"a {kind} source has no path", "give its settings under options:")
     options = tuple(sorted(shape.source.options.items()))
+    if kind == "synthetic":
+        try:
+            synthetic_options(options)
+        except OptionError as error:
+            option = (*place, "options", error.option) if error.option in shape.source.options else place
+            document.problem(option, f"stream {name}: {error.message}", error.hint)
     return Source(kind, resolved(shape.source.path) if shape.source.path else None, options)
 
 

@@ -7,7 +7,7 @@ from importlib import resources
 
 from sqlglot import exp
 
-from queries.aggregate_names import NOT_YET, OURS, REMEDIES, UNAVAILABLE
+from queries.aggregate_names import OURS, REMEDIES, UNAVAILABLE
 from queries.functions import AGGREGATES
 from queries.sql_errors import Refusal, did_you_mean
 
@@ -74,9 +74,6 @@ def check_named(node: exp.Expr, name: str) -> None:
 
 def refuse_aggregate(node: exp.Expr, name: str) -> Refusal:
     """Why the aggregate ``name`` (lower case, not one of ours) cannot be used."""
-    if name in NOT_YET:
-        hint = "COUNT(DISTINCT x)" if "distinct" in name else "ORDER BY … LIMIT k" if "top_k" in name else "QUANTILE"
-        return Refusal(node, f"{name.upper()} is not available yet", f"the exact answer is: {hint}")
     return Refusal(
         node, f"the aggregate {name.upper()} is not available", REMEDIES.get(name, f"there are {_AGGREGATE_LIST}")
     )
@@ -86,7 +83,7 @@ def aggregate_name(node: exp.Expr) -> str | None:
     """The lower-case name of the aggregate that ``node`` calls, ours or not; None for anything else."""
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
-        return name if name in OURS or name in NOT_YET or name in UNAVAILABLE else None
+        return name if name in OURS or name in UNAVAILABLE else None
     if isinstance(node, exp.AggFunc):
         return type(node).sql_names()[0].lower()
     return None

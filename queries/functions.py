@@ -35,18 +35,28 @@ def _ordered(argument: Type) -> bool:
     return argument.ordered
 
 
+def _measured(argument: Type) -> bool:
+    return argument.numeric or argument in (Type.DATE, Type.TIMESTAMP)
+
+
 def _any(_: Type) -> bool:
     return True
 
 
 @dataclass(frozen=True)
 class Signature:
-    """``parameters`` counts the literal arguments after the first (the q of QUANTILE, between 0 and 1)."""
+    """``parameters`` counts the literal arguments after the first (the q of QUANTILE, between 0 and 1).
+
+    ``parts`` are the columns an approximate aggregate has beside its answer; ``items`` says that it gives one row per
+    item instead of one per group (``queries.approximate``).
+    """
 
     accepts: Callable[[Type], bool]
     result: Callable[[Type], Type]
     takes: str
     parameters: int = 0
+    parts: tuple[str, ...] = ()
+    items: bool = False
 
 
 AGGREGATES: dict[str, Signature] = {
@@ -62,6 +72,12 @@ AGGREGATES: dict[str, Signature] = {
     "COUNT_DISTINCT": Signature(_ordered, _bigint, "a value with an order"),
     "QUANTILE": Signature(_ordered, _same, "a value with an order", parameters=1),
     "QUANTILE_CONT": Signature(_numeric, _double, "a number", parameters=1),
+    "APPROX_COUNT_DISTINCT": Signature(_ordered, _bigint, "a value with an order", parts=("low", "high")),
+    "APPROX_QUANTILE": Signature(_measured, _same, "a number, a date or a time", 1, parts=("low", "high")),
+    "APPROX_TOP_K": Signature(_ordered, _same, "a value with an order", 1, parts=("count", "low", "high"), items=True),
+    "TOP_K_LISTS": Signature(
+        _ordered, _same, "a value with an order", 1, parts=("count", "low", "high", "delta"), items=True
+    ),
 }
 
 ALIASES: dict[str, str] = {

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from queries.aggregation import Aggregates, default_name, has_aggregate, is_aggregate
+from queries.aggregation import Aggregates, default_name, gives_items, has_aggregate, is_aggregate, parts_of
 from queries.clauses import check_clauses, check_grouping
 from queries.dialect import HemiolaSQL
 from queries.expression_types import condition
 from queries.expressions import bind_expression
 from queries.function_names import aggregate_name, refuse_aggregate
+from queries.item_rows import check_stands_alone, heaviest_first, items_node, plain
 from queries.model import Expression, Order, Output, Ref, Select, Value
 from queries.sources import Level, SelectLevel
 from queries.sql_errors import Refusal, SqlProblem, did_you_mean
@@ -36,6 +37,12 @@ class SelectBinder:
         self._keys: list[Value] = []
         self._key_nodes: list[exp.Expr] = []
         self._aliases = {item.alias.lower(): item.this for item in tree.expressions if isinstance(item, exp.Alias)}
+        self._parts = {
+            f"{alias}_{part}": (node, part)
+            for alias, node in ((alias, plain(node)) for alias, node in self._aliases.items())
+            for part in parts_of(node)
+        }
+        self._items = items_node(tree)
 
     def bind(self) -> Select | None:
         """The bound level; None when something in it is wrong."""
@@ -49,15 +56,19 @@ class SelectBinder:
         if not self._keys and not any(has_aggregate(item) for item in self._tree.expressions):
             self._refuse_plain()
             return None
-        outputs = [self._attempt(partial(self._output, item)) for item in self._tree.expressions]
+        outputs = [self._attempt(partial(self._outputs, item)) for item in self._tree.expressions]
         having = self._attempt(self._having)
         order = self._attempt(self._order) or ()
         limit = self._attempt(self._limit)
-        bound = tuple(output for output in outputs if output is not None)
-        self._attempt(lambda: self._check_outputs(bound))
+        bound = tuple(output for found in outputs for output in found or ())
+        if None not in outputs:
+            items = [item for item, found in zip(self._tree.expressions, outputs, strict=True) for _ in found or ()]
+            self._attempt(lambda: self._check_outputs(bound, items))
         if len(self._problems) > before:
             return None
         calls = tuple(self._aggregates.calls)
+        if self._items is not None:
+            order, limit = heaviest_first(calls)
         return Select(self._level.source, where, tuple(self._keys), calls, bound, having, order, limit)
 
     def _refuse_plain(self) -> None:
@@ -134,11 +145,15 @@ class SelectBinder:
 
         def leaf(part: exp.Expr) -> Expression | None:
             if is_aggregate(part):
+                if gives_items(part):
+                    check_stands_alone(part, self._items, self._level)
                 return self._aggregates.ref(part)
             if isinstance(part, exp.WithinGroup):
                 raise refuse_aggregate(part, aggregate_name(part.this) or "within group")
             named = isinstance(part, exp.Column) and not part.table and aliases
             aliased = self._aliases.get(part.name.lower()) if named else None
+            if named and aliased is None and part.name.lower() in self._parts:
+                return self._aggregates.ref(*self._parts[part.name.lower()])
             if aliased is not None and alias_first:
                 return self._above(aliased)
             key = self._key_ref(part)
@@ -172,6 +187,13 @@ class SelectBinder:
             f"column {name} is neither in GROUP BY nor inside an aggregate",
             f"add {name} to GROUP BY, or aggregate it, as in MAX({name})",
         )
+
+    def _outputs(self, item: exp.Expr) -> tuple[Output, ...]:
+        """The item's column, and for an approximate aggregate those of its bounds (``queries.approximate``)."""
+        answer = self._output(item)
+        node = plain(item.this if isinstance(item, exp.Alias) else item)
+        beside = ((f"{answer.name}_{part}", self._aggregates.ref(node, part)) for part in parts_of(node))
+        return (answer, *(Output(name, value, key=False) for name, value in beside))
 
     def _output(self, item: exp.Expr) -> Output:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
@@ -226,11 +248,9 @@ class SelectBinder:
             raise Refusal(clause, "LIMIT without ORDER BY would keep arbitrary rows", "add ORDER BY … before LIMIT")
         return int(count.this)
 
-    def _check_outputs(self, outputs: tuple[Output, ...]) -> None:
+    def _check_outputs(self, outputs: tuple[Output, ...], items: list[exp.Expr]) -> None:
         seen: set[str] = set()
-        for output, item in zip(outputs, self._tree.expressions, strict=False):
-            if len(outputs) < len(self._tree.expressions):
-                break
+        for output, item in zip(outputs, items, strict=True):
             if output.name.lower() in seen:
                 raise Refusal(item, f"two columns are named {output.name}", "name them apart with AS")
             if self._top and output.name.lower() in RESERVED:

@@ -7,7 +7,7 @@ what is refreshed, as of when, and hands each update's answers over as one piece
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -21,6 +21,7 @@ from scheduler.execution import execute
 from scheduler.policies import Policy
 from scheduler.tasks import Member, Task, living, subgroups
 from sharing.plan import QueryPlan, StreamPlan
+from synopses.changes import History, exchange
 from synopses.preaggregate import Preaggregation
 from synopses.stream_synopses import StreamSynopses
 
@@ -75,8 +76,11 @@ class Engine:
         self.agenda = Agenda()
         self._plans = {query.query.name: query for query in plan.queries}
         self._subgroups = subgroups(members_of(plan))
+        self.known_from: dict[Preaggregation, int] = {}
+        """The first interval each synopsis has seen from its beginning, where that is later than ``seen_from``."""
         self._refreshed: dict[str, int] = {}
-        self._registered_at = start if registered_at is None else registered_at
+        registered_at = start if registered_at is None else registered_at
+        self._since = {query.query.name: registered_at for query in plan.queries}
         self._schedule()
 
     @property
@@ -85,6 +89,60 @@ class Engine:
 
     def ingest(self, need: Preaggregation, partials: pa.Table) -> None:
         self.synopses.ingest(need, partials)
+
+    def resume(self, history: History, refreshed: Mapping[str, int], since: Mapping[str, int]) -> None:
+        """Takes up the work of an engine that committed update ``now``: ``history`` fills the synopses, ``refreshed``
+        has the newest window end published of each query, ``since`` when it was registered, in updates."""
+        self.synopses = StreamSynopses(())
+        exchange(self.synopses, self.plan.synopses, history, self.now)
+        self._refreshed = {name: end for name, end in refreshed.items() if name in self._plans}
+        self._since |= {name: update for name, update in since.items() if name in self._plans}
+        tasks, self.agenda = self.agenda.tasks, Agenda()
+        for task in tasks:
+            last = min(self._refreshed.get(query, self._since[query]) for query in task.queries)
+            self.agenda.add(task, min(last, self.now))
+
+    def replan(self, plan: StreamPlan, history: History, known_from: Mapping[Preaggregation, int]) -> None:
+        """Goes on with another set of queries from update ``now`` on. ``history`` holds the partials of synopses that
+        are new, known from the intervals ``known_from`` on; those that stay are not touched."""
+        exchange(self.synopses, plan.synopses, history, self.now)
+        self.known_from = {
+            need: max(known_from.get(need, 0), self.known_from.get(need, 0))
+            for need in plan.needs
+            if need in known_from or need in self.known_from
+        }
+        before, self.plan = self._plans, plan
+        self._plans = {query.query.name: query for query in plan.queries}
+        same = {name for name in self._plans if name in before and before[name].query == self._plans[name].query}
+        self._refreshed = {name: end for name, end in self._refreshed.items() if name in same}
+        self._since = {name: self._since[name] if name in same else self.now for name in self._plans}
+        self._subgroups = living(subgroups(members_of(plan)), self.now)
+        self._schedule()
+
+    @property
+    def since(self) -> Mapping[str, int]:
+        """The update at which each query was registered."""
+        return self._since
+
+    @property
+    def due(self) -> bool:
+        """Whether ``run_next`` would run something."""
+        return bool(self.policy.pick(self.agenda, self.now))
+
+    def restore_expiring(self) -> list[Answer]:
+        """Missed window ends of restore queries that one more update would move out of their synopses' reach, as of
+        their own time (semantics.md 7). Who lets updates go before refreshes calls it before each."""
+        tasks = {query: task.name for task in self.agenda.tasks for query in task.queries}
+        ends: dict[int, list[QueryPlan]] = {}
+        for name in tasks:
+            plan = self._plans[name]
+            expiring = [end for end in self._missed(plan) if self.now + 1 - end > plan.reach]
+            for end in expiring:
+                if self.wanted(name, end * self.interval):
+                    ends.setdefault(end, []).append(plan)
+            if expiring:
+                self._refreshed[name] = expiring[-1]
+        return self._answers(ends, tasks)
 
     def update(self) -> None:
         """The next interval is complete: every synopsis now reflects ``[…, t)``."""
@@ -121,6 +179,9 @@ class Engine:
                 if self.wanted(query, end * self.interval):
                     ends.setdefault(end, []).append(plan)
             self._refreshed[query] = self.now
+        return self._answers(ends, due)
+
+    def _answers(self, ends: Mapping[int, Sequence[QueryPlan]], tasks: Mapping[str, str]) -> list[Answer]:
         answers = []
         for end, plans in sorted(ends.items()):
             started_at, began = self.clock.now(), perf_counter()
@@ -134,9 +195,9 @@ class Engine:
                         query=name,
                         window_start=(end - plan.window) * self.interval,
                         window_end=end * self.interval,
-                        complete=end - plan.window >= self.seen_from,
+                        complete=end - plan.window >= self._known_from(plan),
                         table=tables[name],
-                        task=due[name],
+                        task=tasks[name],
                         started_at=started_at,
                         refreshed_at=self.clock.now(),
                         duration_ms=each_ms,
@@ -152,8 +213,11 @@ class Engine:
         (semantics.md 7)."""
         if plan.query.semantics != "restore":
             return []
-        last = self._refreshed.get(plan.query.name, self._registered_at)
+        last = self._refreshed.get(plan.query.name, self._since[plan.query.name])
         return list(range((last // plan.slide + 1) * plan.slide, self.now, plan.slide))
+
+    def _known_from(self, plan: QueryPlan) -> int:
+        return max(self.seen_from, *(self.known_from.get(need, self.seen_from) for need in plan.needs))
 
 
 def members_of(plan: StreamPlan) -> list[Member]:

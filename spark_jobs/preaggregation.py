@@ -91,9 +91,7 @@ def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(value for need in needs for value in need.values))
 
 
-def _projection(
-    frame: DataFrame, stream: Stream, columns: dict[Value, str], closed_before: int | None
-) -> list[Column]:
+def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str], closed_before: int | None) -> list[Column]:
     time = f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
     interval = f"({time} - pmod({time}, {stream.interval}L)) DIV {stream.interval}L"
     late = f" WHEN {time} < {closed_before * stream.interval}L THEN '{LATE}'" if closed_before is not None else ""

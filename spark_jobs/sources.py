@@ -14,9 +14,10 @@ from pyspark.sql.types import StructField
 
 from queries.errors import RunError
 from queries.model import Microseconds, Stream
+from queries.synthetic import synthetic_options
 from queries.types import Type
 from spark_jobs.session import wrap_spark_errors
-from spark_jobs.synthetic import packets, synthetic_options
+from spark_jobs.synthetic import packets
 
 CORRUPT = "_corrupt_record"
 """Column of csv and json streams: the text of a malformed record, NULL for a good one."""
@@ -59,7 +60,7 @@ def read_bounded(
         )
     with wrap_spark_errors(f"stream {stream.name}"):
         if kind == "synthetic":
-            options = synthetic_options(stream.source.options, stream.name)
+            options = synthetic_options(stream.source.options)
             return _declared(packets(spark, options, from_us, until_us), stream)
         read = _read_text(spark, stream, kind) if kind in _TEXT_FORMATS else _read_typed(spark, stream)
         return _within(read, stream, from_us, until_us)

@@ -8,18 +8,13 @@ heaviest of 1,000 values has a tenth of the records at skew 3. In a burst one so
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
-
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from queries.errors import RunError
 from queries.model import Microseconds
+from queries.synthetic import SyntheticOptions
 
 _SECOND = 1_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PROTOCOLS = (
     "TCP", "UDP", "ICMP", "GRE", "ESP", "AH", "SCTP", "OSPF", "IGMP", "PIM", "VRRP", "EIGRP", "L2TP", "IPIP", "RSVP",
     "DCCP", "UDPLITE", "ETHERIP",
@@ -27,85 +22,6 @@ _PROTOCOLS = (
 _PORTS = (443, 80, 53, 22, 25, 123, 3306, 5432, 6379, 8080, 8443, 9092, 389, 161, 445, 3389)
 _FIRST_OTHER_PORT = 49_152
 _HOSTS = 254
-_MOST = {"sources": _HOSTS**3, "destinations": _HOSTS**2, "ports": 16_384, "protocols": 100}
-
-
-@dataclass(frozen=True)
-class SyntheticOptions:
-    """``start`` is in microseconds, lengths of time in seconds, ``rate`` in records per second.
-
-    From second ``burst_at``, for ``burst_seconds``, the stream carries ``burst_factor`` times its usual rate; all
-    that is more comes from one source and goes to one destination.
-    """
-
-    seed: int = 1
-    start: Microseconds = 1_767_225_600 * _SECOND
-    seconds: int = 600
-    rate: int = 1_000
-    sources: int = 1_000
-    destinations: int = 1_000
-    ports: int = 100
-    protocols: int = 3
-    skew: float = 3.0
-    burst_at: int = 0
-    burst_seconds: int = 0
-    burst_factor: float = 5.0
-
-    @property
-    def burst_rate(self) -> int:
-        """Records per second that a burst adds."""
-        return round(self.rate * (self.burst_factor - 1)) if self.burst_seconds else 0
-
-    @property
-    def until(self) -> Microseconds:
-        """No record is at or after this time."""
-        return self.start + self.seconds * _SECOND
-
-
-def synthetic_options(given: tuple[tuple[str, str], ...], stream: str) -> SyntheticOptions:
-    """The options of a source in the config; a wrong one is an error that names the stream."""
-    defaults = SyntheticOptions()
-    kinds = {field.name: type(getattr(defaults, field.name)) for field in fields(SyntheticOptions)}
-    values: dict[str, int | float] = {}
-    for name, text in given:
-        if name not in kinds:
-            near = difflib.get_close_matches(name, kinds, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the options are {', '.join(kinds)}"
-            raise RunError(f"stream {stream}: the synthetic source has no option {name}", hint=hint)
-        try:
-            values[name] = _instant(text) if name == "start" else kinds[name](text)
-        except ValueError as error:
-            what = "a time like 2026-01-01T00:00:00Z" if name == "start" else "a number"
-            raise RunError(f"stream {stream}: option {name} is {text!r}, not {what}") from error
-    options = SyntheticOptions(**values)  # type: ignore[arg-type]
-    wrong = _out_of_range(options)
-    if wrong:
-        raise RunError(f"stream {stream}: option {wrong}")
-    return options
-
-
-def _instant(text: str) -> Microseconds:
-    moment = datetime.fromisoformat(text)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def _out_of_range(options: SyntheticOptions) -> str | None:
-    for name in ("seconds", "rate", *_MOST):
-        if getattr(options, name) < 1:
-            return f"{name} must be at least 1"
-    for name, most in _MOST.items():
-        if getattr(options, name) > most:
-            return f"{name} must be at most {most}"
-    if options.rate > _SECOND or options.burst_rate > _SECOND:
-        return f"rate, also in a burst, must be at most {_SECOND} records per second"
-    if not 1 <= options.skew <= 100:
-        return "skew must be from 1 (uniform) to 100"
-    if options.burst_factor < 1:
-        return "burst_factor must be at least 1"
-    if options.burst_at < 0 or options.burst_seconds < 0 or options.burst_at + options.burst_seconds > options.seconds:
-        return "burst_at and burst_seconds must lie within the stream's seconds"
-    return None
 
 
 def packets(

@@ -57,9 +57,9 @@ class Accumulator:
             self._seen = seen
 
     def merged(self) -> Merged:
-        seen = self._states[self._rows][0] if self._rows is not None else self._seen
+        seen = self._states[self._rows][0] != 0 if self._rows is not None else self._seen
         assert seen is not None
-        present = np.flatnonzero(seen)
+        present = np.flatnonzero(seen)  # of booleans: ten times faster than of integers
         states = [_taken(state, present, self.size) for state in self._states]
         for number, twin in self.twins.items():
             states[number] = states[twin]

@@ -57,7 +57,7 @@ def _rows_read(select: Select, groups: Groups) -> Groups:
     """What the rows of the answer are: the groups, or the items of a query that asks for the heaviest."""
     for call in select.aggregates:
         if AGGREGATES[call.function].by_items:
-            assert isinstance(groups, WindowRead)
+            assert isinstance(groups, WindowRead | RowGroups)
             return groups.items(call)
     return groups
 

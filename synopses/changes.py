@@ -37,7 +37,9 @@ def exchange(synopses: StreamSynopses, wanted: Sequence[SynopsisSpec], history: 
     synopses._nodes, synopses._open, synopses._synopses = nodes, opened, closed
 
 
-def _filled(spec: SynopsisSpec, node: object, tables: Sequence[pa.Table], now: int) -> tuple[OpenIntervals, AlignedSynopses]:
+def _filled(
+    spec: SynopsisSpec, node: object, tables: Sequence[pa.Table], now: int
+) -> tuple[OpenIntervals, AlignedSynopses]:
     opened = OpenIntervals(spec.need.components)
     for table in tables:
         opened.add(*split_states(table, spec.need, node))  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from synopses.aggregates.lowering import States
 from synopses.carriers import Array, to_numpy
 from synopses.preaggregate import INTERVAL, Preaggregation, part_name, preaggregate
 from synopses.requirements import components_of
-from synopses.window_read import sort_keys
+from synopses.window_read import ItemsRead, sort_keys
 
 
 class RowGroups:
@@ -53,6 +53,10 @@ class RowGroups:
         if call.argument not in self._counted:
             self._counted[call.argument] = self._counters(call.argument)
         return aggregate.lower_counters(call, self._counted[call.argument])
+
+    def items(self, call: AggregateCall) -> ItemsRead:
+        """The rows of an aggregate that answers with items; top-k lists are kept of streams only."""
+        return ItemsRead(AGGREGATES[call.function].lower_items(call, self._states, {}))
 
     @cached_property
     def _states(self) -> States:

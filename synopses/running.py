@@ -4,7 +4,8 @@ A prefix of every group after every interval would be b dense copies of all grou
 of the intervals are kept, and a whole prefix only now and then: whenever about three times as many entries have come
 in as there are groups. A window is then the difference of two kept prefixes plus the few entries between its ends and
 them: the two prefix reads of semantics.md 3, at a cost that does not depend on the window's length, in space
-proportional to the entries. Where entries are fewer than groups a scan is cheaper, and is what is done.
+proportional to the entries. While the live entries are few compared to the groups no prefix is kept at all: a scan of
+the entries is then cheaper than touching every group.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from synopses.prefixes import Column, IntegerPrefix, Prefix, prefix_for
 _SPACING = 3
 """Entries per group between two kept prefixes."""
 
+_ENOUGH = 4
+"""Live entries per group from which prefixes are worth having; below half of it they are given up."""
+
 
 @dataclass
 class _Kept:
@@ -45,17 +49,10 @@ class RunningSynopsis:
         self.b = b
         self.last_probe = self.last_update = ProbeCost()
         self._entries = IntervalEntries(components, b, sums=_sums(b))
-        self._prefixes: list[Prefix] = [
-            prefix_for(part.dtype) for component in components for part in component.identity(0)
-        ]
         self._presence = _place_of_rows(self.components)
-        if self._presence == len(self._prefixes):
-            self._prefixes.append(IntegerPrefix())
-        self._size = 0
-        self._since = 0
-        self._rebase_at = b
+        self._prefixes: list[Prefix] = []
         self._kept: list[_Kept] = []
-        self._keep()
+        self._size = self._since = self._rebase_at = 0
 
     def update(self, partials: Partials) -> None:
         """O(entries of the interval), amortized: the kept prefixes and re-basing included."""
@@ -63,12 +60,28 @@ class RunningSynopsis:
         codes = stored.codes
         if len(codes):
             self._size = max(self._size, int(codes.max()) + 1)
+        if self._prefixes and len(self._entries) < _ENOUGH * self._size // 2:
+            self._prefixes, self._kept = [], []
+        elif self._prefixes:
+            self._add(stored)
+        elif len(self._entries) >= _ENOUGH * self._size:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Prefixes from now on: where they begin does not matter."""
+        self._prefixes = [prefix_for(part.dtype) for component in self.components for part in component.identity(0)]
+        if self._presence == len(self._prefixes):
+            self._prefixes.append(IntegerPrefix())
+        self._rebase_at = self._entries.newest + self.b
+        self._keep()
+
+    def _add(self, stored: Partials) -> None:
         values = [part for state in stored.states for part in state]
         if len(values) < len(self._prefixes):
-            values.append(np.ones(len(codes), dtype=np.int64))
+            values.append(np.ones(len(stored.codes), dtype=np.int64))
         for prefix, part in zip(self._prefixes, values, strict=True):
-            prefix.add(codes, part)
-        self._since += len(codes)
+            prefix.add(stored.codes, part)
+        self._since += len(stored.codes)
         if self._since >= _SPACING * self._size:
             self._keep()
         while self._kept and self._kept[0].interval < self._entries.oldest:
@@ -82,7 +95,10 @@ class RunningSynopsis:
         self._rebase_at = self._entries.newest + self.b
 
     def probe(self, windows: Sequence[int], size: int, age: int = 0) -> Iterator[tuple[int, Merged]]:
-        """Merged partials per window length, shortest first (see ``Synopsis.probe``): two prefix reads each."""
+        """Merged partials per window length, shortest first (see ``Synopsis.probe``).
+
+        Two prefixes are read for each, and so they are counted; one that is not kept is made of entries.
+        """
         entries = self._entries
         end = max(entries.newest - age, entries.oldest)
         self.last_probe = ProbeCost()
@@ -115,7 +131,7 @@ class RunningSynopsis:
 
     def _newest_before(self, end: int) -> _Kept:
         """The latest prefix that ends at or before ``end``; the current one if that is now."""
-        if end == self._entries.newest:
+        if self._prefixes and end == self._entries.newest:
             return _Kept(end, [prefix.now() for prefix in self._prefixes])
         position = bisect_right(self._kept, end, key=lambda kept: kept.interval)
         return self._kept[position - 1] if position else _Kept(-1, [])

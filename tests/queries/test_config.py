@@ -54,7 +54,7 @@ results: sqlite:////abs/results.db
 results_keep: 7 days
 streams:
   packets:
-    source: {format: synthetic, options: {seed: 7, rate: 1e3, burst: true, start: 2026-01-01T00:00:00Z}}
+    source: {format: synthetic, options: {seed: 7, skew: 2.5, rate: 100, start: 2026-01-01T00:00:00Z}}
     interval: 1s
     lateness: 0s
     retain: 10m
@@ -78,9 +78,9 @@ spark: {master: "local[2]", conf: {spark.ui.enabled: false, spark.x: 1}}
     assert config.results_keep == 7 * 86_400_000_000
     stream = config.stream("packets")
     assert stream.source.options == (
-        ("burst", "true"),
-        ("rate", "1e3"),
+        ("rate", "100"),
         ("seed", "7"),
+        ("skew", "2.5"),
         ("start", "2026-01-01T00:00:00Z"),
     )
     assert (stream.time, len(stream.schema)) == ("ts", 6)

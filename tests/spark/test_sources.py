@@ -15,10 +15,11 @@ from pyspark.sql import functions as F
 
 from queries.errors import RunError
 from queries.model import Column, Source, SparkSettings, Stream
+from queries.synthetic import SyntheticOptions
 from queries.types import Type
 from spark_jobs.session import open_session, spark_session, wrap_spark_errors
 from spark_jobs.sources import CORRUPT, TimeBounds, read_bounded, time_bounds
-from spark_jobs.synthetic import SyntheticOptions, packets, synthetic_options
+from spark_jobs.synthetic import packets
 
 SECOND = 1_000_000
 NOON = 1_767_268_800 * SECOND  # 2026-01-01T12:00:00Z
@@ -233,22 +234,6 @@ def test_synthetic_stream(spark: SparkSession) -> None:
     second = read_bounded(spark, made, NOON + SECOND, NOON + 2 * SECOND)
     assert second.columns == [column.name for column in PACKET_SCHEMA]
     assert second.count() == 50
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("ratee", "5", "has no option ratee\n  hint: did you mean rate\\?"),
-        ("rate", "fast", "option rate is 'fast', not a number"),
-        ("start", "soon", "option start is 'soon', not a time like"),
-        ("protocols", "101", "option protocols must be at most 100"),
-        ("seconds", "0", "option seconds must be at least 1"),
-        ("burst_seconds", "601", "option burst_at and burst_seconds must lie within"),
-    ],
-)
-def test_wrong_synthetic_options(option: str, value: str, message: str) -> None:
-    with pytest.raises(RunError, match=f"stream packets: .*{message}"):
-        synthetic_options(((option, value),), "packets")
 
 
 @pytest.mark.parametrize(

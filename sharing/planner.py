@@ -1,0 +1,126 @@
+"""Making a plan, one query after the other: each request is read the cheapest way that the rules offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from queries.model import Microseconds, Query, Stream
+from sharing.cost import Cost, Statistics
+from sharing.kept import KeptSynopsis
+from sharing.kinds import choose, check_forced_kind
+from sharing.query_plan import Part, QueryPlan
+from sharing.reading import Input, Reading, Term
+from sharing.request import Request, requests_of
+from sharing.rules import OWN, RULES, Offer, cell_synopses
+from sharing.rules.same_output import share_outputs
+from sharing.shelf import Shelf
+from sharing.wording import grouping_text
+from synopses.preaggregate import Preaggregation
+
+
+class Planner:
+    """A plan in the making. ``settle`` must be called once before it is read off."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        statistics: Statistics,
+        restore_reach: Microseconds = 0,
+        kept: Iterable[KeptSynopsis] = (),
+        plans: Iterable[QueryPlan] = (),
+    ) -> None:
+        self.stream, self.restore_reach = stream, restore_reach
+        self.cost = Cost(statistics)
+        self.shelf = Shelf(kept)
+        self.plans = {plan.query.name: plan for plan in plans}
+        self._touched: dict[Input, None] = {}
+        self._outputs: dict[str, None] = {}
+
+    def cut_cells(self, queries: Iterable[Query]) -> None:
+        """Puts up the cell synopses that pay for these queries; those that nobody reads are dropped by ``settle``."""
+        requests = [request for query in queries for request in self._requests(query)]
+        for kept in cell_synopses(requests, self.cost):
+            kept = replace(kept, name=self._name(kept))
+            self.shelf.put(kept)
+            self._touched[kept.input] = None
+
+    def add(self, query: Query) -> None:
+        check_forced_kind(query)
+        parts = tuple(Part(request, self._reading(request)) for request in self._requests(query))
+        plan = QueryPlan(query, self.shelf[parts[0].reading.primary].name, parts)
+        self.plans[query.name] = plan
+        self._outputs[plan.output] = None
+        self._touched.update(dict.fromkeys(plan.sources))
+
+    def remove(self, name: str) -> None:
+        plan = self.plans.pop(name)
+        self._outputs[plan.output] = None
+        self._touched.update(dict.fromkeys(plan.sources))
+
+    def settle(self) -> None:
+        """Makes every synopsis that changed as long and as wide as its readers need, and drops those without any."""
+        readers: dict[Input, list[tuple[QueryPlan, Request]]] = {source: [] for source in self._touched}
+        for plan in self.plans.values():
+            for part in plan.parts:
+                for term in part.reading.terms:
+                    if term.source in readers:
+                        readers[term.source].append((plan, part.request))
+        for source, reading in readers.items():
+            kept = self.shelf[source]
+            if reading:
+                self.shelf.put(_fitted(kept, reading))
+            else:
+                self.shelf.drop(kept.name)
+        share_outputs(self.plans, self._outputs)
+        self._touched, self._outputs = {}, {}
+
+    def _requests(self, query: Query) -> tuple[Request, ...]:
+        return requests_of(query, self.stream, self.restore_reach)
+
+    def _reading(self, request: Request) -> Reading:
+        offers: list[Offer] = []
+        for rule in RULES:
+            offer = rule.offer(request, self.shelf, self.cost)
+            if isinstance(offer, Offer):
+                if rule.always:
+                    return self._taken(offer, request)
+                offers.append(offer)
+        best = min(offers, key=lambda offer: offer.cost, default=None)
+        if best is not None and best.cost < self.cost.own(request):
+            return self._taken(best, request)
+        return self._own(request)
+
+    def _taken(self, offer: Offer, request: Request) -> Reading:
+        for term in offer.reading.terms:
+            kept = self.shelf[term.source]
+            components = kept.need.components
+            if offer.extends:
+                components = tuple(dict.fromkeys((*components, *request.components)))
+            if components != kept.need.components or request.length > kept.b:
+                need = replace(kept.need, components=components)
+                self.shelf.put(replace(kept, need=need, b=max(kept.b, request.length)))
+        return offer.reading
+
+    def _own(self, request: Request) -> Reading:
+        need = Preaggregation(request.where, request.keys, request.components)
+        kept = KeptSynopsis("", request.predicate, need, request.length)
+        self.shelf.put(replace(kept, name=self._name(kept)))
+        return Reading(request.keys, (Term(request.input),), OWN)
+
+    def _name(self, kept: KeptSynopsis) -> str:
+        attribute = None if kept.cells is None else kept.cells.attribute
+        text = grouping_text(kept.predicate, kept.need.keys, attribute)
+        listed = " as lists" if kept.input.listed is not None else ""
+        return self.shelf.free_name(f"{self.stream.name} {text}{listed}")
+
+
+def _fitted(kept: KeptSynopsis, readers: list[tuple[QueryPlan, Request]]) -> KeptSynopsis:
+    wanted = {component for _, request in readers for component in request.components}
+    components = tuple(component for component in kept.need.components if component in wanted)
+    b = max(request.length for _, request in readers)
+    need = replace(kept.need, components=components)
+    kinds = choose(need, b, [(plan.query, request) for plan, request in readers])
+    if (need, b, kinds) == (kept.need, kept.b, kept.kinds):
+        return kept
+    return replace(kept, need=need, b=b, kinds=kinds)
