@@ -11,7 +11,8 @@ from scheduler.cost import CostModel
 from scheduler.engine import members_of
 from scheduler.policies import make_policy
 from scheduler.tasks import subgroups
-from sharing.plan import StreamPlan, group_name, plan_stream
+from sharing.plan import StreamPlan, plan_stream
+from sharing.wording import component_text
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,13 @@ def _explained(plan: StreamPlan, config: Config) -> StreamExplanation:
     s = plan.stream.interval
     synopses = tuple(
         SynopsisLine(
-            name=group_name(plan.stream.name, spec.need),
-            kind=spec.kind,
+            name=spec.name,
+            kind=", ".join(dict.fromkeys(spec.kinds)),
             intervals=spec.b,
-            keeps=tuple(str(component) for component in spec.need.components),
-            queries=tuple(reader.query.name for reader in plan.readers(spec.need)),
+            keeps=tuple(component_text(component) for component in spec.need.components),
+            queries=tuple(reader.query.name for reader in plan.readers(spec.input)),
         )
-        for spec in plan.synopses
+        for spec in plan.kept
     )
     return StreamExplanation(
         stream=plan.stream.name,

@@ -42,7 +42,7 @@ class LiveStream:
 
     def step(self) -> None:
         """Runs the next joint set, or else closes the next interval."""
-        self._jumping = self.waiting > CATCH_UP or (self._jumping and self.waiting > 1)
+        self._jumping = self.waiting > CATCH_UP or (self._jumping and self.waiting > 0)
         if not self._jumping:
             answers = self.engine.run_next()
             if answers is not None:
@@ -53,12 +53,18 @@ class LiveStream:
             self.engine.update()
 
     def take(self) -> tuple[Answer, ...] | None:
-        """The answers to commit now; None while more of this update are to come."""
-        enough = len(self._answers) >= _MOST_ANSWERS
-        if not enough and (self.engine.due or self._jumping and self.waiting > 0):
-            return None
+        """The answers to commit now; None while there are none, or more of this update are to come. To be asked
+        after every step and every advance."""
         if not self._answers and self.engine.now == self.committed:
             return None
+        if len(self._answers) < _MOST_ANSWERS and not self._falling_behind:
+            if self.engine.due or (self._jumping and self.waiting > 0):
+                return None
         answers, self._answers = tuple(self._answers), []
         self.committed = self.engine.now
         return answers
+
+    @property
+    def _falling_behind(self) -> bool:
+        """Updates are about to go first: what has been answered as of this one is handed over before."""
+        return bool(self._answers) and self.waiting > CATCH_UP and not self._jumping

@@ -74,6 +74,7 @@ def plan_stream(
     planner.cut_cells(queries)
     for query in queries:
         planner.add(query)
+    planner.prefer_exact()
     return _plan(planner)
 
 

@@ -47,7 +47,7 @@ class Planner:
 
     def add(self, query: Query) -> None:
         check_forced_kind(query)
-        parts = tuple(Part(request, self._reading(request)) for request in self._requests(query))
+        parts = tuple(self._part(request) for request in self._requests(query))
         plan = QueryPlan(query, self.shelf[parts[0].reading.primary].name, parts)
         self.plans[query.name] = plan
         self._outputs[plan.output] = None
@@ -57,6 +57,18 @@ class Planner:
         plan = self.plans.pop(name)
         self._outputs[plan.output] = None
         self._touched.update(dict.fromkeys(plan.sources))
+
+    def prefer_exact(self) -> None:
+        """Reads directly (SS1) what was planned otherwise before a later query brought just the right synopsis."""
+        for name, plan in self.plans.items():
+            parts = tuple(
+                part if part.reading.direct or not self._has_exact(part.request) else self._part(part.request)
+                for part in plan.parts
+            )
+            if parts != plan.parts:
+                self._touched.update(dict.fromkeys(plan.sources))
+                self.plans[name] = replace(plan, group=self.shelf[parts[0].reading.primary].name, parts=parts)
+                self._touched.update(dict.fromkeys(self.plans[name].sources))
 
     def settle(self) -> None:
         """Makes every synopsis that changed as long and as wide as its readers need, and drops those without any."""
@@ -77,6 +89,12 @@ class Planner:
 
     def _requests(self, query: Query) -> tuple[Request, ...]:
         return requests_of(query, self.stream, self.restore_reach)
+
+    def _has_exact(self, request: Request) -> bool:
+        return self.shelf.exact(request.predicate, request.keys, request.input.listed) is not None
+
+    def _part(self, request: Request) -> Part:
+        return Part(request, self._reading(request))
 
     def _reading(self, request: Request) -> Reading:
         offers: list[Offer] = []

@@ -43,7 +43,7 @@ def grouping_text(predicate: Predicate, keys: tuple[Value, ...], cells: str | No
     named = [scalar_text(key) for key in (keys if cells is None else keys[:-1])]
     if cells is not None:
         named.append(f"cells of {cells}")
-    by = f"by {', '.join(named)}" if named else "all records in one group" if predicate.always else "one group"
+    by = f"by {', '.join(named)}" if named else "in one group"
     return by if predicate.always else f"{by} where {cut_short(str(predicate))}"
 
 

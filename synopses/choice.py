@@ -20,7 +20,7 @@ from synopses.running import RunningSynopsis
 from synopses.synopsis import Synopsis
 from synopses.topk_lists import Listed, TopKLists
 
-RUNNING, INTERVAL, BASIC_INTERVAL, TOP_K_LISTS = "running", "interval", "basic_interval", "top_k_lists"
+RUNNING, INTERVAL, BASIC_INTERVAL, TOP_K_LISTS = "running", "interval", "basic_interval", "topk_lists"
 
 KINDS: dict[str, Callable[[Sequence[Component], int], Synopsis]] = {
     RUNNING: RunningSynopsis,

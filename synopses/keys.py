@@ -20,19 +20,7 @@ import pyarrow.compute as pc
 from queries.model import Value
 from queries.types import Type
 from synopses.carriers import ARROW_TYPES, WIDE, Array
-
-_CODE_BITS = 32
-
-
-class _Interner(dict[Any, int]):
-    """key → code, new keys getting the next code; the loop over keys runs in C."""
-
-    def __missing__(self, key: Any) -> int:
-        code = self[key] = len(self)
-        return code
-
-    def codes(self, keys: Sequence[Any]) -> Array:
-        return np.fromiter(map(self.__getitem__, keys), dtype=np.int64, count=len(keys))
+from synopses.pair_codes import CODE_BITS, Interner, PairCodes
 
 
 class KeyValues:
@@ -40,7 +28,7 @@ class KeyValues:
 
     def __init__(self, type_: Type) -> None:
         self.type = type_
-        self._interner = _Interner()
+        self._interner = Interner()
         self._array: pa.Array = pa.array([], type=ARROW_TYPES[type_])
         self._pending: list[pa.Array] = []
 
@@ -83,7 +71,7 @@ class KeyValues:
     def keep(self, codes: Array) -> None:
         """Forgets all values but those of ``codes``, which are renumbered in that order."""
         self._array = self.array().take(pa.array(codes))
-        self._interner = _Interner(zip(self._hashable(self._array), range(len(codes)), strict=True))
+        self._interner = Interner(zip(self._hashable(self._array), range(len(codes)), strict=True))
 
 
 class KeyNode:
@@ -92,47 +80,28 @@ class KeyNode:
     def __init__(self, parent: KeyNode | None = None, values: KeyValues | None = None) -> None:
         self.parent, self.values = parent, values
         self.children: dict[Value, KeyNode] = {}
-        self._interner = _Interner()
-        self._pairs: Array = np.empty(0, dtype=np.int64)  # by code, with room to grow
-        if parent is None:
-            self._interner[0] = 0
-            self._pairs = np.zeros(1, dtype=np.int64)
+        self._codes = PairCodes() if parent is not None else PairCodes.of(np.zeros(1, dtype=np.int64))
 
     @property
     def size(self) -> int:
         """Codes are 0..size−1."""
-        return len(self._interner)
+        return self._codes.size
 
     def encode(self, columns: Sequence[pa.Array], rows: int) -> Array:
         """The codes of key tuples given column by column."""
         if self.parent is None or self.values is None:
             return np.zeros(rows, dtype=np.int64)
         parents = self.parent.encode(columns[:-1], rows)
-        pairs = parents << _CODE_BITS | self.values.encode(columns[-1])
-        encoded = pa.array(pairs).dictionary_encode()
-        known = self.size
-        codes = self._interner.codes(encoded.dictionary.to_pylist())
-        if self.size > known:
-            self._remember(encoded.dictionary.to_numpy()[codes >= known], known)
-        indices: Array = encoded.indices.to_numpy()
-        return codes[indices]
-
-    def _remember(self, pairs: Array, known: int) -> None:
-        """New pairs have consecutive codes, in the order they came."""
-        size = known + len(pairs)
-        if size > len(self._pairs):
-            room = np.empty(size + size // 4, dtype=np.int64)
-            room[:known] = self._pairs[:known]
-            self._pairs = room
-        self._pairs[known:size] = pairs
+        return self._codes.encode(parents, self.values.encode(columns[-1]))
 
     def parents(self, codes: Array) -> Array:
         """The parent's codes of these codes."""
-        found: Array = self._pairs[codes] >> _CODE_BITS
+        found: Array = self._codes.pairs(codes) >> CODE_BITS
         return found
 
     def value_codes(self, codes: Array) -> Array:
-        return self._pairs[codes] & (2**_CODE_BITS - 1)
+        found: Array = self._codes.pairs(codes) & (2**CODE_BITS - 1)
+        return found
 
     def last(self, codes: Array) -> pa.Array:
         """The last key of these codes."""
@@ -145,11 +114,44 @@ class KeyNode:
             return []
         return [*self.parent.decode(self.parents(codes)), self.last(codes)]
 
+    def project(self, codes: Array, onto: KeyNode) -> Array:
+        """The codes at ``onto``, whose keys are among this node's in any order, of the groups of these codes.
+
+        Remembered per code until codes change, so that a refresh pays for the groups that are new.
+        """
+        ancestor: KeyNode | None = self
+        shorter = codes
+        while ancestor is not None and ancestor is not onto:
+            shorter, ancestor = ancestor.parents(shorter), ancestor.parent
+        if ancestor is onto:
+            return shorter
+        known = self._projections.get(id(onto), np.empty(0, dtype=np.int64))
+        if len(known) < self.size:
+            fresh = np.arange(len(known), self.size)
+            known = np.concatenate([known, onto._joined(self._value_columns(fresh), len(fresh))])
+            self._projections[id(onto)] = known
+        return known[codes]
+
+    def _value_columns(self, codes: Array) -> dict[int, Array]:
+        """The value codes of every key, by its dictionary of values."""
+        columns: dict[int, Array] = {}
+        node: KeyNode = self
+        while node.parent is not None:
+            columns[id(node.values)] = node.value_codes(codes)
+            codes, node = node.parents(codes), node.parent
+        return columns
+
+    def _joined(self, columns: dict[int, Array], rows: int) -> Array:
+        """The codes of key tuples given by the value codes of their keys."""
+        if self.parent is None:
+            return np.zeros(rows, dtype=np.int64)
+        pairs = self.parent._joined(columns, rows) << _CODE_BITS | columns[id(self.values)]
+        return self._intern(pairs)
+
     def renumber(self, kept: Array, parent_codes: Array, value_codes: Array) -> None:
         """Keeps the codes ``kept``; ``parent_codes`` and ``value_codes`` translate old codes to new ones."""
-        pairs = parent_codes[self.parents(kept)] << _CODE_BITS | value_codes[self.value_codes(kept)]
-        self._pairs = pairs
-        self._interner = _Interner(zip(pairs.tolist(), range(len(pairs)), strict=True))
+        pairs = parent_codes[self.parents(kept)] << CODE_BITS | value_codes[self.value_codes(kept)]
+        self._codes = PairCodes.of(pairs)
 
 
 class CodeUser(Protocol):

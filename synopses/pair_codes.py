@@ -41,6 +41,15 @@ class PairCodes:
         self._table: Array | None = np.full((1, 1), -1, dtype=np.int32)
         self._interner = Interner()
 
+    @staticmethod
+    def of(pairs: Array) -> PairCodes:
+        """These pairs, all distinct, numbered in this order."""
+        made = PairCodes()
+        made._remember(pairs)
+        if len(pairs):
+            made._fit(int((pairs >> CODE_BITS).max()) + 1, int((pairs & (2**CODE_BITS - 1)).max()) + 1, 0)
+        return made
+
     def pairs(self, codes: Array) -> Array:
         """The packed pairs of these codes."""
         return self._pairs[codes]
@@ -61,13 +70,6 @@ class PairCodes:
             self._remember(new)
             codes = self._table[parents, values]
         return codes.astype(np.int64)
-
-    def replace(self, pairs: Array) -> None:
-        """Forgets everything but these pairs, which are renumbered in this order."""
-        self.__init__()  # type: ignore[misc]
-        self._remember(pairs)
-        if len(pairs):
-            self._fit(int((pairs >> CODE_BITS).max()) + 1, int((pairs & (2**CODE_BITS - 1)).max()) + 1, 0)
 
     def _encode_by_dictionary(self, pairs: Array) -> Array:
         known = self.size

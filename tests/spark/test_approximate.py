@@ -1,4 +1,4 @@
-"""Every approximate aggregate replayed end to end; its bounds must contain DuckDB's exact answer (semantics.md 2, 6)."""
+"""Every approximate aggregate replayed end to end: its bounds must contain DuckDB's exact answer (semantics.md 2)."""
 
 from __future__ import annotations
 

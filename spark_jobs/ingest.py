@@ -1,0 +1,188 @@
+"""Ingest: one stateless Structured Streaming query per stream; each micro-batch becomes one durable batch file.
+
+The file is written before Spark hears that the batch is done, so Spark replays at most the newest one, and a batch
+whose file exists is not read again. What was decided about a batch (which of its records were late) is in the file.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from queries.errors import RunError
+from queries.model import Stream
+from spark_jobs.live_sources import FILE_FORMATS, read_files, read_live
+from spark_jobs.preaggregation import Batch, preaggregate_records
+from spark_jobs.raw_records import retaining
+from spark_jobs.session import wrap_spark_errors
+from synopses.event_time import EventTime
+from synopses.partials_store import BatchHeader, PartialsStore, StoredBatch, Totals, describe_need
+from synopses.preaggregate import Preaggregation
+
+logger = logging.getLogger(__name__)
+
+_SHORTEST_TRIGGER, _LONGEST_TRIGGER = 0.2, 10.0
+_ATTEMPTS = 3
+"""How often a batch is tried before its unreadable files are set aside."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+Deliver = Callable[[StoredBatch], None]
+
+
+class StreamIngest:
+    """Reads one stream until ``stop``. ``deliver`` gets each batch once it is durable, on Spark's thread.
+
+    ``error`` is the reason why nothing comes in at present; reading is tried again for ever, at growing pauses.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        stream: Stream,
+        store: PartialsStore,
+        event_time: EventTime,
+        folders: tuple[Path, Path],
+        deliver: Deliver,
+    ) -> None:
+        """``folders``: of Spark's checkpoint and of raw records."""
+        self.stream, self.store, self.event_time = stream, store, event_time
+        self.needs: tuple[Preaggregation, ...] = ()
+        self.error: str | None = None
+        self.batch_seconds = 0.0
+        self._spark, self._deliver = spark, deliver
+        self._checkpoint, self._raw = folders
+        self._run = uuid.uuid4().hex[:8]
+        self._query: StreamingQuery | None = None
+        self._stopping = threading.Event()
+        self._failures = 0
+        self._thread = threading.Thread(target=self._supervise, name=f"ingest-{stream.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Cancels the batch that is being read; it will be read again."""
+        self._stopping.set()
+        if self._query is not None:
+            try:
+                self._query.stop()
+            except Exception as error:  # the JVM may be gone already
+                logger.info("stream %s: %s", self.stream.name, error)
+
+    def join(self, timeout: float) -> None:
+        self._thread.join(timeout)
+
+    def _supervise(self) -> None:
+        pause = _FIRST_PAUSE
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._query = self._started()
+                with wrap_spark_errors(f"stream {self.stream.name}"):
+                    self._query.awaitTermination()
+            except Exception as error:
+                if not self._stopping.is_set():
+                    self.error = str(error).splitlines()[0]
+                    logger.warning("stream %s: reading stopped and will be tried again: %s", self.stream.name, self.error)
+            pause = _FIRST_PAUSE if time.monotonic() - began > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
+            self._stopping.wait(pause)
+
+    def _started(self) -> StreamingQuery:
+        trigger = min(max(self.stream.interval / 1e6, _SHORTEST_TRIGGER), _LONGEST_TRIGGER)
+        with wrap_spark_errors(f"stream {self.stream.name}"):
+            writer = read_live(self._spark, self.stream).writeStream.foreachBatch(self._on_batch)
+            writer = writer.queryName(f"hemiola-{self.stream.name}-{self._run}").trigger(
+                processingTime=f"{round(trigger * 1000)} milliseconds"
+            )
+            return writer.option("checkpointLocation", str(self._checkpoint)).start()
+
+    def _on_batch(self, frame: DataFrame, batch: int) -> None:
+        if batch in self.store or self._stopping.is_set():
+            if self._stopping.is_set():
+                raise RunError("stopping")
+            return
+        began = time.monotonic()
+        closed_before = self.event_time.begin(batch)
+        known = None
+        try:
+            stored = self._read(frame, batch, closed_before)
+            self.store.write(stored)
+            known = self.event_time.after(stored.header.newest)
+        finally:
+            self.event_time.end(batch, known, time.time_ns() // 1000)
+            self._failures = 0 if known is not None else self._failures + 1
+        self.error = None
+        self.batch_seconds = time.monotonic() - began
+        self._deliver(stored)
+
+    def _read(self, frame: DataFrame, batch: int, closed_before: int | None) -> StoredBatch:
+        needs = self.needs
+        raw = f"{batch:012d}-{self._run}-{self._failures}"
+        unreadable: list[pa.Table] = []
+        if self._failures >= _ATTEMPTS and self.stream.source.format in FILE_FORMATS:
+            frame, unreadable = self._without_unreadable_files(frame)
+        done = preaggregate_records(
+            retaining(frame, self.stream, self._raw / raw, closed_before), self.stream, needs, closed_before
+        )
+        header = self._header(batch, done, raw, needs, closed_before, len(unreadable))
+        return StoredBatch(header, done.partials, [*done.rejects, *unreadable])
+
+    def _header(
+        self,
+        batch: int,
+        done: Batch,
+        raw: str,
+        needs: Sequence[Preaggregation],
+        closed_before: int | None,
+        unreadable: int,
+    ) -> BatchHeader:
+        before = self.store.newest() or BatchHeader(-1)
+        rejected = done.rejected + unreadable
+        totals = Totals(
+            before.totals.records + done.records,
+            before.totals.late + done.late,
+            before.totals.malformed + rejected - done.late,
+        )
+        known = self.event_time.after(done.newest_us)
+        s = self.stream.interval
+        seen = [time for time in (before.seen_from, done.oldest_us) if time is not None]
+        return BatchHeader(
+            batch=batch,
+            totals=totals,
+            records=done.records,
+            rejected=rejected,
+            closed_before=closed_before,
+            watermark=known.watermark,
+            newest=known.newest,
+            seen_from=min(seen, default=None),
+            first=None if done.oldest_us is None else done.oldest_us // s,
+            last=None if done.newest_us is None else done.newest_us // s,
+            raw=raw if done.records else None,
+            needs=tuple(describe_need(need) for need in needs),
+        )
+
+    def _without_unreadable_files(self, frame: DataFrame) -> tuple[DataFrame, list[pa.Table]]:
+        """The batch without the files that cannot be read, and those as rejects: their names, and why."""
+        good: list[str] = []
+        rejects = []
+        for path in frame.inputFiles():
+            try:
+                with wrap_spark_errors():
+                    preaggregate_records(read_files(self._spark, self.stream, [path]), self.stream, ())
+                good.append(path)
+            except RunError as error:
+                logger.error("stream %s: %s is set aside: %s", self.stream.name, path, error.message)
+                rejects.append(pa.table({"reason": [f"unreadable file: {error.message}"], "record": [path]}))
+        if not rejects:
+            return frame, []
+        if not good:
+            return self._spark.createDataFrame([], frame.schema), rejects
+        return read_files(self._spark, self.stream, good), rejects
