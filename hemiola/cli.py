@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import hemiola
-from hemiola import api, demo, display
+from hemiola import api, cli_daemon, demo, display
 from hemiola.progress import json_progress, progress_bar
 from queries.errors import HemiolaError, InputError, Problem
 from hemiola.instants import parse_instant
@@ -94,6 +94,9 @@ def query(
     console = Console()
     width = console.width if sys.stdout.isatty() else None
     sys.stdout.write(display.rendered(result, format, width, console.is_terminal))
+
+
+cli_daemon.add_commands(app)
 
 
 @app.callback(invoke_without_command=True)

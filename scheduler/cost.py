@@ -84,6 +84,10 @@ class CostModel:
         return (self.read * blocks + self.merge * (blocks - 1)) * self.sizes.get(group, 1)
 
 
+_MOST_SETS = 1024
+"""Joint sets whose own durations are remembered; the longest not seen is forgotten."""
+
+
 class CalibratedCost:
     """A model corrected by what executions really took.
 
@@ -98,17 +102,20 @@ class CalibratedCost:
         self._overall: float | None = None
         self._ratios: dict[str, float] = {}
         self._durations: dict[frozenset[str], float] = {}
+        self._settled: dict[str, float] = {}
 
     def observe(self, subgroups: Sequence[SubGroup], duration: float) -> None:
         """These sub-groups were run jointly and took ``duration``."""
-        together = frozenset(subgroup.name for subgroup in subgroups)
-        self._durations[together] = self._average(self._durations.get(together), duration)
+        together = _queries(subgroups)
+        self._durations[together] = self._average(self._durations.pop(together, None), duration)
+        if len(self._durations) > _MOST_SETS:
+            del self._durations[next(iter(self._durations))]
         modelled = self.model.cost(subgroups)
         if modelled > 0:
             ratio = duration / modelled
             self._overall = self._average(self._overall, ratio)
-            for name in together:
-                self._ratios[name] = self._average(self._ratios.get(name), ratio)
+            for subgroup in subgroups:
+                self._ratios[subgroup.name] = self._average(self._ratios.get(subgroup.name), ratio)
 
     def terms(self, subgroups: Sequence[SubGroup]) -> CostTerms:
         terms = self.model.terms(subgroups)
@@ -119,10 +126,24 @@ class CalibratedCost:
         )
 
     def cost(self, subgroups: Sequence[SubGroup]) -> float:
-        measured = self._durations.get(frozenset(subgroup.name for subgroup in subgroups))
+        measured = self._durations.get(_queries(subgroups))
         if measured is not None:
             return measured
         return self.terms(subgroups).joint(range(len(subgroups))) if subgroups else 0
+
+    def settle(self) -> None:
+        """A choice was made on the present costs: ``drift`` counts from here."""
+        self._settled = self._relative()
+
+    def drift(self) -> float:
+        """By how much the cost of some sub-group has changed against the average of all since ``settle``, as a share;
+        what is equally dearer everywhere changes no choice."""
+        pairs = ((now, self._settled.get(name, 1.0)) for name, now in self._relative().items())
+        return max((max(now, was) / min(now, was) - 1 for now, was in pairs if min(now, was) > 0), default=0.0)
+
+    def _relative(self) -> dict[str, float]:
+        overall = self._overall or 1.0
+        return {name: ratio / overall for name, ratio in self._ratios.items()}
 
     def _ratio(self, subgroup: SubGroup) -> float:
         measured = self._ratios.get(subgroup.name, self._overall)
@@ -130,3 +151,7 @@ class CalibratedCost:
 
     def _average(self, average: float | None, measured: float) -> float:
         return measured if average is None else average + self.weight * (measured - average)
+
+
+def _queries(subgroups: Sequence[SubGroup]) -> frozenset[str]:
+    return frozenset(query for subgroup in subgroups for query in subgroup.queries)

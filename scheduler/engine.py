@@ -13,11 +13,14 @@ from time import perf_counter
 
 import pyarrow as pa
 
-from queries.model import Microseconds
+from queries.model import Microseconds, Query
 from scheduler.agenda import Agenda
+from scheduler.asking import ONE_TIME, matching
 from scheduler.clocks import Clock
-from scheduler.cost import CostFunction
+from scheduler.cost import CalibratedCost, CostFunction
 from scheduler.execution import execute
+from scheduler.load import Savings, savings
+from scheduler.plan_cost import modelled_cost
 from scheduler.policies import Policy
 from scheduler.tasks import Member, Task, living, subgroups
 from sharing.plan import QueryPlan, StreamPlan
@@ -48,6 +51,12 @@ Wanted = Callable[[str, Microseconds], bool]
 """Whether the answer of a query as of a window end is still to be computed (work = due − done)."""
 
 
+REVISE_EVERY = 64
+"""Updates between two looks at whether measured costs call for other tasks."""
+REVISE_DRIFT = 0.2
+"""The change of a sub-group's cost against the others', as a share, that is worth a look."""
+
+
 def _all(query: str, window_end: Microseconds) -> bool:
     return True
 
@@ -67,7 +76,8 @@ class Engine:
         wanted: Wanted = _all,
         registered_at: int | None = None,
     ) -> None:
-        """Begins after update ``start``; the stream has been seen from update ``seen_from`` on."""
+        """Begins after update ``start``; the stream has been seen from update ``seen_from`` on. A ``CalibratedCost``
+        (over ``plan_cost.modelled_cost``, in microseconds) is fed with what executions take."""
         self.plan, self.policy, self.cost, self.clock = plan, policy, cost, clock
         self.now = start
         self.seen_from = seen_from
@@ -75,7 +85,7 @@ class Engine:
         self.synopses = StreamSynopses(plan.synopses)
         self.agenda = Agenda()
         self._plans = {query.query.name: query for query in plan.queries}
-        self._subgroups = subgroups(members_of(plan))
+        self._subgroups = subgroups(members_of(plan), policy.joined)
         self.known_from: dict[Preaggregation, int] = {}
         """The first interval each synopsis has seen from its beginning, where that is later than ``seen_from``."""
         self._refreshed: dict[str, int] = {}
@@ -112,11 +122,13 @@ class Engine:
             if need in known_from or need in self.known_from
         }
         before, self.plan = self._plans, plan
+        if isinstance(self.cost, CalibratedCost):
+            self.cost.model = modelled_cost(plan)
         self._plans = {query.query.name: query for query in plan.queries}
         same = {name for name in self._plans if name in before and before[name].query == self._plans[name].query}
         self._refreshed = {name: end for name, end in self._refreshed.items() if name in same}
         self._since = {name: self._since[name] if name in same else self.now for name in self._plans}
-        self._subgroups = living(subgroups(members_of(plan)), self.now)
+        self._subgroups = living(subgroups(members_of(plan), self.policy.joined), self.now)
         self._schedule()
 
     @property
@@ -160,15 +172,54 @@ class Engine:
         """Runs the joint set the policy picks now; None when nothing is due."""
         picked = self.policy.pick(self.agenda, self.now)
         if not picked:
+            self._revise()
             return None
+        began = perf_counter()
         answers = self._refresh(picked)
+        if isinstance(self.cost, CalibratedCost) and self._as_of_now(answers, picked):
+            self.cost.observe([part for task in picked for part in task.subgroups], (perf_counter() - began) * 1e6)
         for task in picked:
             self.agenda.ran(task, self.now)
         return answers
 
+    def ask(self, query: Query) -> Answer:
+        """A one-time query as of the newest update, from the synopses at hand; ``Unanswerable`` if they do not hold
+        it. It goes before everything that is due: whoever drives the engine asks between two executions."""
+        plan = matching(self.plan, query)
+        (answer,) = self._answers({self.now: [plan]}, {query.name: ONE_TIME})
+        return answer
+
+    def late(self) -> dict[str, float]:
+        """The queries that are late at this moment, and by how many seconds."""
+        return {query: updates * self.interval / 1e6 for query, updates in self.agenda.late(self.now).items()}
+
+    def saved(self) -> Savings:
+        """What scheduling queries together saves, per update, in the unit of the cost function."""
+        return savings(self.policy, self.agenda.tasks, self.cost)
+
     def _schedule(self) -> None:
         tasks = self.policy.tasks(self._subgroups, self.cost, self.agenda.tasks)
         self.agenda.replace(tasks, self.now)
+        self._revised = self.now
+        if isinstance(self.cost, CalibratedCost):
+            self.cost.settle()
+
+    def _revise(self) -> None:
+        """Plans anew when measured costs have changed enough; only called when nothing is pending, so that no query
+        is kept waiting by it. The policy keeps the running tasks unless the change pays (``hybrid.revise``)."""
+        if (
+            isinstance(self.cost, CalibratedCost)
+            and self.now - self._revised >= REVISE_EVERY
+            and self.cost.drift() > REVISE_DRIFT
+        ):
+            self._schedule()
+
+    def _as_of_now(self, answers: Sequence[Answer], picked: Sequence[Task]) -> bool:
+        """Whether the execution was of all its queries and of nothing else: no missed window ends, nothing done."""
+        newest = self.now * self.interval
+        return len(answers) == sum(len(task.queries) for task in picked) and all(
+            answer.window_end == newest for answer in answers
+        )
 
     def _refresh(self, picked: Sequence[Task]) -> list[Answer]:
         due = {query: task.name for task in picked for query in task.queries}
@@ -201,12 +252,18 @@ class Engine:
                         started_at=started_at,
                         refreshed_at=self.clock.now(),
                         duration_ms=each_ms,
-                        late_by=self.agenda.late_by(name, self.now) * self.interval / 1e6,
+                        late_by=self._late_by(name, end) * self.interval / 1e6,
                         restored=end < self.now,
                         shared_with=tuple(other for other in together if other != name),
                     )
                 )
         return answers
+
+    def _late_by(self, query: str, end: int) -> int:
+        """In updates: over the slide's bound for the newest window end, since its own time for a restored one."""
+        if query not in self._plans:
+            return 0
+        return self.agenda.late_by(query, self.now) if end == self.now else self.now - end
 
     def _missed(self, plan: QueryPlan) -> list[int]:
         """Window ends on the query's own grid since its last refresh that restore must still publish, oldest first
@@ -217,7 +274,7 @@ class Engine:
         return list(range((last // plan.slide + 1) * plan.slide, self.now, plan.slide))
 
     def _known_from(self, plan: QueryPlan) -> int:
-        return max(self.seen_from, *(self.known_from.get(need, self.seen_from) for need in plan.needs))
+        return max(self.seen_from, *(self.known_from.get(need, self.seen_from) for need in self.plan.needs_of(plan)))
 
 
 def members_of(plan: StreamPlan) -> list[Member]:
@@ -231,6 +288,7 @@ def members_of(plan: StreamPlan) -> list[Member]:
             priority=query.query.priority,
             until=None if query.query.until is None else query.query.until // s,
             consistent=query.query.consistent,
+            output_slide=query.output_slide,
         )
         for query in plan.queries
     ]

@@ -67,6 +67,11 @@ class Policy:
     joins: JointSet
     refresh_early: bool = False
 
+    @property
+    def joined(self) -> bool:
+        """Whether tasks of a group that fall due together run together."""
+        return self.joins is not _alone
+
     def tasks(
         self, subgroups: Iterable[SubGroup], cost: CostFunction, current: Sequence[Task] = ()
     ) -> tuple[Task, ...]:

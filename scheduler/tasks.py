@@ -18,7 +18,8 @@ class Member:
     """One periodic query: ``window`` and ``slide`` in updates, ``group`` the computation group it can be joined in.
 
     ``until`` is the last update at which it may be refreshed; queries with the same ``consistent`` name are always
-    refreshed as of the same update.
+    refreshed as of the same update. ``output_slide`` is the slide of the query, identical but for its shorter slide,
+    whose answers it can take for nothing (CS8).
     """
 
     query: str
@@ -28,6 +29,7 @@ class Member:
     priority: int = 0
     until: int | None = None
     consistent: str | None = None
+    output_slide: int | None = None
 
     def alive(self, now: int) -> bool:
         return self.until is None or now <= self.until
@@ -98,21 +100,26 @@ def first_deadline(period: int, registered_at: int) -> int:
     return (registered_at // period + 1) * period
 
 
-def subgroups(members: Iterable[Member]) -> tuple[SubGroup, ...]:
-    """Sub-groups by (group, slide), in that order.
+def subgroups(members: Iterable[Member], share_outputs: bool = True) -> tuple[SubGroup, ...]:
+    """Sub-groups by (group, slide), in that order; with ``share_outputs`` a query goes where its output is made.
 
     A consistent set takes the shortest slide among its queries. Where it spans several groups, they are scheduled as
     one, named after its parts joined by ``&``: its queries then share a sub-group, hence a task, under every policy.
     """
     bound = tuple(members)
+    own = {
+        member.query: member.output_slide if share_outputs and member.output_slide is not None else member.slide
+        for member in bound
+    }
     slides: dict[str, int] = {}
     for member in bound:
         if member.consistent is not None:
-            slides[member.consistent] = min(member.slide, slides.get(member.consistent, member.slide))
+            slide = own[member.query]
+            slides[member.consistent] = min(slide, slides.get(member.consistent, slide))
     united = _united_groups(bound)
     cells: dict[tuple[str, int], list[Member]] = defaultdict(list)
     for member in bound:
-        slide = member.slide if member.consistent is None else slides[member.consistent]
+        slide = own[member.query] if member.consistent is None else slides[member.consistent]
         cells[united[member.group], slide].append(member)
     return tuple(SubGroup(group, slide, tuple(cells[group, slide])) for group, slide in sorted(cells))
 

@@ -39,6 +39,10 @@ class StreamPlan:
         """What the records of a new interval are pre-aggregated to: one need per synopsis."""
         return tuple(kept.need for kept in self.kept)
 
+    def needs_of(self, query: QueryPlan) -> tuple[Preaggregation, ...]:
+        """The pre-aggregations that one query's answers depend on."""
+        return tuple(self.synopsis(source).need for source in query.sources)
+
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]
 

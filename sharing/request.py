@@ -11,7 +11,7 @@ from sharing.reading import Input
 from sharing.wording import scalar_text
 from synopses.aggregates import AGGREGATES
 from synopses.algebra import Component
-from synopses.answer import components_of, counted_arguments, listed_items
+from synopses.requirements import components_of, counted_arguments, listed_items
 from synopses.components import Count, Rows, Total
 from synopses.topk_lists import ListedItems
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from queries.errors import RunError
 from queries.model import Stream
@@ -75,7 +75,7 @@ class StreamIngest:
             try:
                 self._query.stop()
             except Exception as error:  # the JVM may be gone already
-                logger.info("stream %s: %s", self.stream.name, error)
+                logger.info("stream %s: Spark was gone before it was stopped: %s", self.stream.name, type(error).__name__)
 
     def join(self, timeout: float) -> None:
         self._thread.join(timeout)

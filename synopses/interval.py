@@ -111,6 +111,10 @@ class IntervalSynopsis:
             yield from self._block(level - 1, 2 * index)
             yield from self._block(level - 1, 2 * index + 1)
 
+    def blocks(self) -> list[tuple[int, int]]:
+        """The blocks kept, as (first interval, length), shortest and oldest first."""
+        return [(index << level, 1 << level) for level, blocks in enumerate(self._levels) for index in blocks]
+
     def _merged(self, blocks: Sequence[Partials], size: int) -> Merged:
         if len(blocks) == 1:
             return Merged(blocks[0].codes.astype(np.int64), blocks[0].states)

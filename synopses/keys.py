@@ -81,6 +81,7 @@ class KeyNode:
         self.parent, self.values = parent, values
         self.children: dict[Value, KeyNode] = {}
         self._codes = PairCodes() if parent is not None else PairCodes.of(np.zeros(1, dtype=np.int64))
+        self._projections: dict[int, Array] = {}
 
     @property
     def size(self) -> int:
@@ -145,13 +146,13 @@ class KeyNode:
         """The codes of key tuples given by the value codes of their keys."""
         if self.parent is None:
             return np.zeros(rows, dtype=np.int64)
-        pairs = self.parent._joined(columns, rows) << _CODE_BITS | columns[id(self.values)]
-        return self._intern(pairs)
+        return self._codes.encode(self.parent._joined(columns, rows), columns[id(self.values)])
 
     def renumber(self, kept: Array, parent_codes: Array, value_codes: Array) -> None:
         """Keeps the codes ``kept``; ``parent_codes`` and ``value_codes`` translate old codes to new ones."""
         pairs = parent_codes[self.parents(kept)] << CODE_BITS | value_codes[self.value_codes(kept)]
         self._codes = PairCodes.of(pairs)
+        self._projections = {}
 
 
 class CodeUser(Protocol):

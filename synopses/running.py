@@ -172,6 +172,10 @@ class RunningSynopsis:
                 np.add.at(sums, codes[chosen].astype(np.intp), columns[number][chosen])
             parts[number] = np.where(doubtful, sums, parts[number])
 
+    def prefixes(self) -> list[int]:
+        """Before which intervals a prefix is kept, the current one last; empty while none is."""
+        return [kept.interval for kept in self._kept] + ([self._entries.newest] if self._prefixes else [])
+
     def _keep(self) -> None:
         self._kept.append(_Kept(self._entries.newest, [prefix.keep(self._size) for prefix in self._prefixes]))
         self._since = 0

@@ -22,6 +22,8 @@ from synopses.components import Count, Total
 from synopses.merged import Merged, Partials, ProbeCost
 from synopses.preaggregate import Preaggregation
 
+_EPSILON = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -111,11 +113,15 @@ class _GlobalCounters:
     window exceeds its counter by at most δ − covered.
     """
 
-    def __init__(self, dtype: np.dtype[np.int64] | np.dtype[np.float64]) -> None:
-        self.counters: Array = np.zeros(0, dtype=dtype)
-        self.covered: Array = np.zeros(0, dtype=dtype)
-        self.delta: int | float = 0
-        self.updates = 0
+    def __init__(self, lists: Sequence[_List], dtype: np.dtype[np.int64] | np.dtype[np.float64]) -> None:
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *(list_.codes for list_ in lists)])
+        weights = np.concatenate([np.empty(0, dtype=dtype), *(list_.weights for list_ in lists)])
+        deltas = np.array([list_.delta for list_ in lists], dtype=weights.dtype)
+        self.counters: Array = np.zeros(int(codes.max(initial=-1)) + 1, dtype=weights.dtype)
+        self.covered: Array = np.zeros_like(self.counters)
+        np.add.at(self.counters, codes, weights)
+        np.add.at(self.covered, codes, np.repeat(deltas, [len(list_.codes) for list_ in lists]))
+        self.delta: int | float = sum(list_.delta for list_ in lists)
         self.idle = 0
 
     def add(self, list_: _List) -> None:
@@ -130,9 +136,13 @@ class _GlobalCounters:
         self.covered[list_.codes] -= list_.delta
         self.delta -= list_.delta
 
-    def reported(self) -> Merged:
-        """Items whose counter exceeds δ; states: counters, covered, δ."""
-        codes = np.flatnonzero(self.counters > self.delta)
+    def reported(self, window: int) -> Merged:
+        """Items whose counter exceeds δ, if doubles by more than sums of ``window`` terms can be rounded by.
+
+        States: counters, covered, δ.
+        """
+        rounding = 1 + 4 * window * _EPSILON if self.counters.dtype == np.float64 else 1
+        codes = np.flatnonzero(self.counters > self.delta * rounding)
         counters, covered = self.counters[codes], self.covered[codes]
         return Merged(codes, ((counters,), (covered,), (np.full(len(codes), self.delta, dtype=counters.dtype),)))
 
@@ -150,7 +160,8 @@ class TopKLists:
 
     Counters of a window of n intervals come into being when it is first probed, from n lists, and then cost two lists
     per update. They are dropped after n updates without a probe: making them anew is by then no dearer than having
-    kept them. Counters of doubles are made anew after n updates in any case, so that rounding does not build up.
+    kept them. Double weights are added up anew by every probe: taking away rounds, and an item that has left the window
+    with a remainder of 1e-7 would be a false positive.
     """
 
     def __init__(self, components: Sequence[Component], b: int) -> None:
@@ -168,9 +179,8 @@ class TopKLists:
         self._lists.append(_List.of(partials.codes, weights, self._listed.k))
         merges = 0
         for window, counters in list(self._global.items()):
-            counters.updates, counters.idle = counters.updates + 1, counters.idle + 1
-            rounded = self._dtype == np.float64 and counters.updates > window
-            if counters.idle > window or rounded:
+            counters.idle += 1
+            if counters.idle > window:
                 del self._global[window]
                 continue
             counters.add(self._lists[-1])
@@ -198,20 +208,17 @@ class TopKLists:
                 counters = self._summed(window, age)
             else:
                 self.last_probe = ProbeCost(self.last_probe.reads + 1, self.last_probe.merges)
-            if age == 0:
+            if age == 0 and self._dtype != np.float64:
                 counters.idle = 0
                 self._global[window] = counters
-            yield window, counters.reported()
+            yield window, counters.reported(window)
 
     def _summed(self, window: int, age: int) -> _GlobalCounters:
-        counters = _GlobalCounters(self._dtype)
         newest = len(self._lists) - age
         lists = [self._lists[position] for position in range(max(newest - window, 0), max(newest, 0))]
-        for list_ in lists:
-            counters.add(list_)
         reads, merges = self.last_probe.reads + len(lists), self.last_probe.merges + max(len(lists) - 1, 0)
         self.last_probe = ProbeCost(reads, merges)
-        return counters
+        return _GlobalCounters(lists, self._dtype)
 
     @property
     def intervals(self) -> int:

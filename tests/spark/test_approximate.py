@@ -30,7 +30,7 @@ AGGREGATES = {
     "distinct_length": ("APPROX_COUNT_DISTINCT(length)", "count(DISTINCT length)"),
     "quantile_length": ("APPROX_QUANTILE(length, 0.9)", "quantile_disc(length, 0.9)"),
     "quantile_score": ("APPROX_QUANTILE(score, 0.5, 0.05)", "quantile_disc(score, 0.5)"),
-    "quantile_price": ("APPROX_QUANTILE(price, 0.25)", "quantile_disc(price, 0.25)::DOUBLE"),
+    "quantile_price": ("APPROX_QUANTILE(CAST(price AS DOUBLE), 0.25)", "quantile_disc(price::DOUBLE, 0.25)"),
     "quantile_ts": ("APPROX_QUANTILE(ts, 0.5)", "quantile_disc(ts, 0.5)"),
 }
 WINDOW = 20

@@ -1,0 +1,336 @@
+"""The daemon: live sources, the wall clock, durable, restartable.
+
+One thread, the engine's, does all that changes anything: batches, ticks and requests reach it as calls through one
+queue. Between calls it takes one step of work at a time and commits answers and progress together.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from hemiola.catalog import Catalog
+from hemiola.control import ControlServer, Request
+from hemiola.state_folder import StateFolder, socket_path
+from hemiola.status import QueryHealth, snapshot, time_text
+from hemiola.stream_runtime import BACKFILL_TAG, StreamRuntime
+from queries.config import load_config
+from queries.errors import HemiolaError, RunError
+from queries.model import Config
+from results import open_store
+from results.store import Refresh, ResultsUnavailable, Update
+from scheduler.clocks import WallClock
+from scheduler.engine import Answer
+from scheduler.streams import GlobalScheduler
+from spark_jobs.live_sources import check_live_sources
+from synopses.partials_store import StoredBatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+_TICK_SECONDS, _HOUSEKEEPING_SECONDS = 0.25, 5.0
+_STOP_SECONDS = 8.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+
+Call = Callable[[], None]
+
+
+class Daemon:
+    """``run`` returns when ``stop`` was called, everything answered being committed."""
+
+    def __init__(self, config: Config) -> None:
+        check_live_sources(config)
+        self.config = config
+        self.clock = WallClock()
+        self.health: dict[str, QueryHealth] = {}
+        self.error: str | None = None
+        self.started_at = self.clock.now()
+        self.snapshot: dict[str, Any] = {}
+        self._calls: queue.SimpleQueue[Call] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._spark: SparkSession | None = None
+        self._spark_error: HemiolaError | None = None
+        self.state = StateFolder(Path(config.state))
+        try:
+            self.state.claim(config.streams)
+            self.catalog = Catalog(self.state.folder, config)
+            self.results = open_store(config.results, results_keep=config.results_keep)
+        except BaseException:
+            self.state.release()
+            raise
+
+    def run(self) -> None:
+        try:
+            threading.Thread(target=self._start_spark, name="spark", daemon=True).start()
+            self._persist(lambda: self.results.register(self.catalog.queries, self.clock.now()), "registration")
+            self.runtimes = {stream.name: self._runtime(stream.name) for stream in self.config.streams}
+            self._schedule = GlobalScheduler({stream.name: stream.weight for stream in self.config.streams})
+            self._take_snapshot()
+            control = ControlServer(socket_path(self.config.state), self._asked)
+            ticks = self._ticks()
+            try:
+                self._loop()
+            finally:
+                ticks.shutdown(wait=False)
+                control.close()
+                self._stop_spark()
+            if self._spark_error is not None:
+                raise self._spark_error
+        finally:
+            self.results.close()
+            self.state.release()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._calls.put(lambda: None)
+
+    def reload(self) -> None:
+        """Reads the config again; it is taken over whole or not at all."""
+        self._calls.put(self._reload)
+
+    def _runtime(self, name: str) -> StreamRuntime:
+        queries = [query for query in self.catalog.queries if query.stream == name]
+        stream = self.config.stream(name)
+        return StreamRuntime(
+            stream, queries, self.state, self.results, self.config.scheduler, self.clock, self._calls.put
+        )
+
+    def _start_spark(self) -> None:
+        from spark_jobs.session import open_session
+
+        try:
+            spark = open_session(self.config.spark, "hemiola run")
+        except HemiolaError as error:
+            self._spark_error = error
+            self.stop()
+            return
+        self._spark = spark
+        self._calls.put(lambda: self._spark_is_up(spark))
+
+    def _spark_is_up(self, spark: SparkSession) -> None:
+        try:
+            for name, runtime in self.runtimes.items():
+                runtime.spark_is_up(spark, self._deliverer(name))
+        except HemiolaError as error:
+            self._spark_error = error
+            self.stop()
+
+    def _deliverer(self, name: str) -> Callable[[StoredBatch], None]:
+        return lambda stored: self._calls.put(lambda: self._delivered(name, stored))
+
+    def _delivered(self, name: str, stored: StoredBatch) -> None:
+        for number, table in enumerate(stored.rejects):
+            self._put_rejects(name, stored.header.batch, number, table)
+        self.runtimes[name].delivered(stored)
+
+    def _put_rejects(self, name: str, batch: int, number: int, table: Any) -> None:
+        self._persist(lambda: self.results.put_rejects(name, f"{batch}-{number}", table), "rejected records")
+
+    def _ticks(self) -> BackgroundScheduler:
+        ticks = BackgroundScheduler(
+            timezone="UTC", job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+        )
+        for seconds, call in ((_TICK_SECONDS, self._tick), (_HOUSEKEEPING_SECONDS, self._keep_house)):
+            ticks.add_job(self._calls.put, "interval", seconds=seconds, args=[call])
+        ticks.start()
+        return ticks
+
+    def _tick(self) -> None:
+        for runtime in self.runtimes.values():
+            runtime.tick()
+        self._take_snapshot()
+
+    def _keep_house(self) -> None:
+        for runtime in self.runtimes.values():
+            runtime.remove_expired()
+
+    def _loop(self) -> None:
+        self._put_known_rejects()
+        while not self._stopping.is_set():
+            ready = [name for name, runtime in self.runtimes.items() if runtime.live is not None and runtime.live.ready]
+            self._do_calls(wait=not ready)
+            for runtime in self.runtimes.values():
+                self._commit(runtime)
+            name = self._schedule.next([name for name in ready if self.runtimes[name].live is not None])
+            if name is not None and not self._stopping.is_set():
+                began = time.perf_counter()
+                live = self.runtimes[name].live
+                assert live is not None
+                live.step()
+                self._commit(self.runtimes[name])
+                self._schedule.used(name, time.perf_counter() - began)
+        for runtime in self.runtimes.values():
+            self._commit(runtime)
+
+    def _do_calls(self, wait: bool) -> None:
+        try:
+            call = self._calls.get(block=wait)
+            while True:
+                call()
+                call = self._calls.get(block=False)
+        except queue.Empty:
+            return
+
+    def _put_known_rejects(self) -> None:
+        """Of batches that became durable just before a crash."""
+        for name, runtime in self.runtimes.items():
+            newest = runtime.store.newest()
+            if newest is not None and newest.rejected:
+                for number, table in enumerate(runtime.store.rejects(newest.batch)):
+                    self._put_rejects(name, newest.batch, number, table)
+
+    def _commit(self, runtime: StreamRuntime) -> None:
+        if runtime.live is None or (answers := runtime.live.take()) is None:
+            return
+        update = Update(runtime.progress(), tuple(Refresh(**vars(answer)) for answer in answers))
+        if self._persist(lambda: self.results.commit(update), "answers"):
+            self._note(answers)
+
+    def _note(self, answers: tuple[Answer, ...]) -> None:
+        for answer in answers:
+            self.health.setdefault(answer.query, QueryHealth()).refreshed(answer)
+
+    def _persist(self, write: Callable[[], None], what: str) -> bool:
+        """Writes to the results, again and again while they are locked or full; False if told to stop before."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                write()
+            except ResultsUnavailable as error:
+                self.error = str(error).splitlines()[0]
+                logger.warning("%s cannot be written and will be tried again: %s", what, self.error)
+                if hasattr(self, "runtimes"):
+                    self._take_snapshot()
+                if self._stopping.wait(pause):
+                    return False
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                self.error = None
+                return True
+
+    def _take_snapshot(self) -> None:
+        about = {
+            "pid": os.getpid(),
+            "config": self.config.path,
+            "started_at": time_text(self.started_at),
+            "now": time_text(self.clock.now()),
+            "reading": self._spark is not None,
+            "error": self.error,
+        }
+        self.snapshot = snapshot(self.runtimes.values(), self.health, about)
+
+    def _asked(self, request: Request) -> Any:
+        """Answers a request, on the control socket's thread; what changes something is done on the engine's."""
+        command = request.get("command")
+        if command == "status":
+            return self.snapshot
+        if command == "register":
+            return self._done(lambda: self._register([str(path) for path in request["paths"]]))
+        if command == "deregister":
+            return self._done(lambda: self._deregister([str(name) for name in request["names"]]))
+        if command == "reload":
+            return self._done(self._reload_now)
+        raise RunError(f"the daemon knows no command {command}")
+
+    def _done(self, work: Callable[[], Any]) -> Any:
+        future: Future[Any] = Future()
+
+        def call() -> None:
+            try:
+                future.set_result(work())
+            except Exception as error:
+                future.set_exception(error)
+
+        self._calls.put(call)
+        return future.result(timeout=60)
+
+    def _register(self, paths: list[str]) -> list[str]:
+        new = self.catalog.register(paths, self.config.streams)
+        self._adopt_catalog()
+        return [query.name for query in new]
+
+    def _deregister(self, names: list[str]) -> list[str]:
+        self.catalog.deregister(names)
+        self._adopt_catalog()
+        return names
+
+    def _reload(self) -> None:
+        try:
+            self._reload_now()
+        except HemiolaError as error:
+            logger.error("the config was not taken over: %s", error)
+            self.error = f"the edited config was not taken over: {str(error).splitlines()[0]}"
+
+    def _reload_now(self) -> None:
+        config = load_config(self.config.path)
+        check_live_sources(config)
+        before = {stream.name: stream for stream in self.config.streams}
+        for stream in config.streams:
+            if before.get(stream.name) != stream:
+                raise RunError(
+                    f"stream {stream.name} is not as it was; a running daemon takes over queries only",
+                    hint="restart the daemon",
+                )
+        self.catalog.reload(config)
+        self.config = config
+        self._adopt_catalog()
+        logger.info("the config was read again: %d queries", len(self.catalog.queries))
+
+    def _adopt_catalog(self) -> None:
+        queries = self.catalog.queries
+        self._persist(lambda: self.results.register(queries, self.clock.now()), "registration")
+        names = {query.name for query in queries}
+        self.health = {name: health for name, health in self.health.items() if name in names}
+        for name, runtime in self.runtimes.items():
+            mine = tuple(query for query in queries if query.stream == name)
+            if mine != runtime.queries:
+                runtime.change(mine)
+        self._take_snapshot()
+
+    def _stop_spark(self) -> None:
+        """Cancels what runs, by tag, and stops Spark; whatever hangs is left behind after some seconds."""
+
+        def stop() -> None:
+            for runtime in self.runtimes.values():
+                runtime.stop()
+                if runtime.ingest is not None:
+                    runtime.ingest.stop()
+            if self._spark is not None:
+                try:
+                    self._spark.sparkContext.cancelJobsWithTag(BACKFILL_TAG)
+                    self._spark.stop()
+                except Exception as error:  # a signal to the whole process group has stopped the JVM before us
+                    logger.info("Spark was gone before it was stopped: %s", type(error).__name__)
+
+        stopper = threading.Thread(target=stop, name="stop", daemon=True)
+        stopper.start()
+        stopper.join(_STOP_SECONDS)
+
+
+def run_config(config: Config) -> None:
+    """Runs the daemon until SIGTERM or SIGINT; a second one exits at once. SIGHUP reads the config again."""
+    daemon = Daemon(config)
+
+    def on_stop(number: int, frame: FrameType | None) -> None:
+        if daemon._stopping.is_set():
+            os._exit(128 + number)
+        logger.info("stopping on signal %d", number)
+        daemon.stop()
+
+    signal.signal(signal.SIGTERM, on_stop)
+    signal.signal(signal.SIGINT, on_stop)
+    signal.signal(signal.SIGHUP, lambda number, frame: daemon.reload())
+    daemon.run()
