@@ -43,10 +43,10 @@ class Question:
     @property
     def sql(self) -> str:
         keys = ", ".join(self.keys)
-        inner = (
-            f"SELECT {keys}, SUM(length) AS bytes FROM packets [WINDOW {self.window} s SLIDE {self.slide} s] GROUP BY {keys}"
+        inner = f"SELECT {keys}, SUM(length) AS bytes FROM packets [WINDOW {self.window} s SLIDE {self.slide} s] GROUP BY {keys}"
+        return (
+            f"{inner} ORDER BY bytes DESC LIMIT 10" if self.top else f"SELECT QUANTILE(bytes, 0.9) AS q FROM ({inner})"
         )
-        return f"{inner} ORDER BY bytes DESC LIMIT 10" if self.top else f"SELECT QUANTILE(bytes, 0.9) AS q FROM ({inner})"
 
 
 def questions(per_group: int = 30, seed: int = 85) -> list[Question]:

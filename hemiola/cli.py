@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 
 import hemiola
-from hemiola import api, cli_daemon, demo, display
+from hemiola import api, cli_daemon, cli_scheduling, demo, display
+from hemiola.explanation import explain_pair
+from hemiola.plan_svg import plan_svg
 from hemiola.progress import json_progress, progress_bar
 from queries.errors import HemiolaError, InputError, Problem
 from hemiola.instants import parse_instant
@@ -46,11 +48,26 @@ def validate(config: ConfigPath) -> None:
 
 
 @app.command()
-def explain(config: ConfigPath, json: Json = False) -> None:
-    """Show the shared plan: synopses and who uses them, tasks and their periods, cost shared and unshared."""
-    explanation = api.explain(config)
+def explain(
+    config: ConfigPath,
+    json: Json = False,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="draw the plan into this file")] = None,
+    why: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="A B", help="say why two queries share, or do not")
+    ] = None,
+) -> None:
+    """Show the shared plan: synopses and who reads them by which rule, tasks, cost shared and unshared."""
+    checked = api.validate(config)
+    if why is not None:
+        display.show_why(Console(), explain_pair(checked, *why))
+        return
+    explanation = api.explain(checked)
+    if svg is not None:
+        svg.write_text(plan_svg(explanation))
     if json:
         typer.echo(explanation.to_json())
+    elif svg is not None:
+        typer.echo(f"drawn into {svg}")
     else:
         display.show_plan(Console(), explanation)
 
@@ -97,6 +114,7 @@ def query(
 
 
 cli_daemon.add_commands(app)
+cli_scheduling.add_commands(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,11 +8,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from hemiola.explanation import Explanation
+from hemiola.plan_text import show_plan, show_why
 from hemiola.reports import ReplayReport
 from queries.model import Config
 from results import ReadResult, render
 from results.render import Format
+
+__all__ = ["listing", "rendered", "show_plan", "show_report", "show_why", "sparkline"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -23,30 +25,6 @@ def listing(*columns: str, title: str | None = None) -> Table:
     for column in columns:
         table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
     return table
-
-
-def show_plan(console: Console, explanation: Explanation) -> None:
-    for stream in explanation.streams:
-        console.print(
-            f"stream [bold]{stream.stream}[/]: {stream.queries} queries, an update every {stream.interval}, "
-            f"policy {explanation.policy}"
-        )
-        synopses = listing("synopsis", "kind", ">intervals", "keeps", ">queries", "read by")
-        for line in stream.synopses:
-            readers = ", ".join(line.queries)
-            synopses.add_row(
-                line.name, line.kind, str(line.intervals), ", ".join(line.keeps), str(len(line.queries)), readers
-            )
-        console.print(synopses)
-        tasks = listing("task", ">every", ">queries", "refreshes together")
-        for task in stream.tasks:
-            tasks.add_row(task.name, task.period, str(len(task.queries)), ", ".join(task.queries))
-        console.print(tasks)
-        if stream.cost_shared:
-            console.print(
-                f"intervals read per update: {stream.cost_shared:,.1f} shared, {stream.cost_unshared:,.1f} if every "
-                f"query had its own synopsis ({stream.cost_unshared / stream.cost_shared:.1f} times as much)\n"
-            )
 
 
 def show_report(console: Console, config: Config, report: ReplayReport) -> None:
