@@ -12,12 +12,14 @@ The factors depend on the share of post-processing, which semantics.md leaves op
 and so is a light load (conservative's latency 0.5), where refreshing too often makes aggressive late.
 
 Run with ``python -m benchmarks.policies``; prints tables, writes ``policies.json`` and pictures to ``benchmarks/out``.
+With ``--real`` the policies are run on the real engine instead (``benchmarks.policies_real``).
 """
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +29,7 @@ import matplotlib
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import policies_real
 from scheduler.cost import CostModel
 from scheduler.policies import make_policy
 from scheduler.simulator import simulate
@@ -178,4 +181,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if "--real" in sys.argv[1:]:
+        policies_real.main(POLICIES)
+    else:
+        main()

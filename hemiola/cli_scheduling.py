@@ -100,7 +100,7 @@ def _show(console: Console, config: Config, found: Simulation, drawn: bool) -> N
         console.print(f"  {_basis(stream, found.load)}", highlight=False)
         _show_policies(console, stream)
         _show_queries(console, stream, config)
-        if drawn:
+        if drawn and len(stream.lines) == 1:
             _show_timeline(console, stream)
     for policy, room in found.rooms.items():
         console.print(_room(policy, room), highlight=False, soft_wrap=True)
@@ -117,6 +117,7 @@ def _show_policies(console: Console, stream: StreamSimulation) -> None:
     table = display.listing(
         "policy", ">tasks", ">refreshes/s", ">extra updates", ">busy", ">late", "latest", title="by policy"
     )
+    table.columns[0].no_wrap, table.columns[0].min_width = True, max(len(line.policy) for line in stream.lines)
     for line in stream.lines:
         latest, extra = next(iter(line.late.items()), ("", 0.0))
         table.add_row(

@@ -93,13 +93,13 @@ def _number(cell: object) -> str:
 def _work(console: Console, report: ReplayReport, elapsed: float) -> None:
     for stream in report.streams:
         console.print(
-            f"{stream.refreshes:,} refreshes of {stream.rows:,} rows in {elapsed:.1f} s, {stream.spark_seconds:.1f} s of "
-            f"it Spark jobs, {stream.engine_seconds:.2f} s probing, {stream.commit_seconds:.2f} s committing"
+            f"{stream.refreshes:,} refreshes of {stream.rows:,} rows in {elapsed:.1f} s, of which Spark jobs "
+            f"{stream.spark_seconds:.1f} s, probing {stream.engine_seconds:.2f} s, commits {stream.commit_seconds:.2f} s"
         )
         if stream.records:
             console.print(
-                f"Each of the {stream.records:,} records was read once. As queries of their own the same refreshes would "
-                f"have read about {stream.rescanned:,}: {stream.rescanned / stream.records:,.0f} times as many."
+                f"Each of the {stream.records:,} records was read once. As queries of their own the same refreshes "
+                f"would have read about {stream.rescanned:,}: {stream.rescanned / stream.records:,.0f} times as many."
             )
         console.print(
             f"Kept in memory: {stream.synopsis_entries:,} partial aggregates, {stream.synopsis_bytes / 1e6:.1f} MB."

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 
 from pyspark.sql import DataFrame, SparkSession
@@ -161,7 +162,7 @@ class _StreamReplay:
 
     def _batches(self, cuts: Sequence[Microseconds]) -> Iterator[tuple[Microseconds, Batch]]:
         """One Spark job per chunk, the next one running while the engine works on the last."""
-        spans = list(zip(cuts, cuts[1:], strict=False))
+        spans = list(pairwise(cuts))
 
         def job(span: tuple[Microseconds, Microseconds]) -> Batch:
             began = perf_counter()
@@ -218,4 +219,3 @@ def _first_missing(engine: Engine, first: int, last: int, done: dict[str, frozen
             due = range((first // period + 1) * period, last + 1, period)
             missing += [next((end for end in due if end * s not in done[name]), None)]
     return min((end for end in missing if end is not None), default=None)
-

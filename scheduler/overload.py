@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Protocol
 
 from scheduler.clocks import VirtualClock
@@ -17,8 +18,8 @@ from scheduler.tasks import Task
 
 
 class Processor(Protocol):
-    def intervals(self, tasks: Sequence[Task], update: int) -> float:
-        """How long a joint execution of the tasks as of an update takes, in intervals."""
+    def intervals(self, tasks: Sequence[Task], update: int, seconds: float) -> float:
+        """How long a joint execution of the tasks as of an update takes, in intervals; ``seconds`` is what it took."""
         ...
 
 
@@ -30,9 +31,19 @@ class ModelledProcessor:
     load: float
     stalls: Mapping[int, float] = field(default_factory=dict)
 
-    def intervals(self, tasks: Sequence[Task], update: int) -> float:
+    def intervals(self, tasks: Sequence[Task], update: int, seconds: float) -> float:
         modelled = self.cost.cost([part for task in tasks for part in task.subgroups])
         return modelled * self.load + self.stalls.get(update, 0.0)
+
+
+@dataclass(frozen=True)
+class MeasuredProcessor:
+    """Takes what the execution really took, at so many intervals to the second: real work under any load."""
+
+    intervals_per_second: float
+
+    def intervals(self, tasks: Sequence[Task], update: int, seconds: float) -> float:
+        return seconds * self.intervals_per_second
 
 
 def drive(engine: Engine, clock: VirtualClock, until: int, processor: Processor) -> Iterator[tuple[Answer, ...]]:
@@ -48,9 +59,11 @@ def drive(engine: Engine, clock: VirtualClock, until: int, processor: Processor)
                 yield tuple(replace(answer, refreshed_at=clock.now()) for answer in restored)
             engine.update()
         picked = engine.policy.pick(engine.agenda, engine.now)
+        began = perf_counter()
         answers = engine.run_next()
         if answers is not None:
-            clock.advance(round(processor.intervals(picked, engine.now) * s))
+            seconds = perf_counter() - began
+            clock.advance(round(processor.intervals(picked, engine.now, seconds) * s))
             yield tuple(replace(answer, refreshed_at=clock.now()) for answer in answers)
         elif engine.now < until:
             clock.advance_to((engine.now + 1) * s)

@@ -119,7 +119,8 @@ def test_until_stops_and_the_rest_follows(tmp_path, spark, replayed_at_once):
 def test_a_query_added_later_gets_its_history_and_others_are_left_alone(tmp_path, spark, replayed_at_once):
     put(tmp_path, "all", packets(0, 60))
     hemiola.replay(write_config(tmp_path), spark=spark)
-    added = "  - {name: top, sql: 'SELECT src, COUNT(*) AS n FROM packets [WINDOW 4 s] GROUP BY src ORDER BY n LIMIT 1'}\n"
+    sql = "SELECT src, COUNT(*) AS n FROM packets [WINDOW 4 s] GROUP BY src ORDER BY n LIMIT 1"
+    added = f"  - {{name: top, sql: '{sql}'}}\n"
     report = hemiola.replay(write_config(tmp_path, more=added), spark=spark)
     assert report.refreshes == 15
     assert answers(tmp_path) == replayed_at_once

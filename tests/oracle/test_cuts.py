@@ -19,11 +19,15 @@ streams:
   events: {{source: {{format: parquet, path: data}}, schema: "{SCHEMA}", time: ts}}
 queries:
   - name: sums
-    sql: SELECT src, COUNT(*) AS n, SUM(length) AS total, COUNT(DISTINCT dst) AS d FROM events [WINDOW 25 s SLIDE 10 s] GROUP BY src
+    sql: >
+      SELECT src, COUNT(*) AS n, SUM(length) AS total, COUNT(DISTINCT dst) AS d
+      FROM events [WINDOW 25 s SLIDE 10 s] GROUP BY src
   - name: extremes
     sql: SELECT MIN(length) AS low, MAX(src) AS high, QUANTILE(length, 0.9) AS p FROM events [WINDOW 15 s SLIDE 5 s]
   - name: spread
-    sql: SELECT AVG(port) AS m, ROUND(STDDEV(port), 6) AS s, ROUND(SUM(score), 6) AS t FROM events [WINDOW 15 s SLIDE 5 s]
+    sql: >
+      SELECT AVG(port) AS m, ROUND(STDDEV(port), 6) AS s, ROUND(SUM(score), 6) AS t
+      FROM events [WINDOW 15 s SLIDE 5 s]
   - name: top
     sql: SELECT dst, SUM(port) AS p FROM events [WINDOW 20 s SLIDE 5 s] WHERE flag GROUP BY dst ORDER BY p DESC LIMIT 2
 scheduler: {{policy: none}}

@@ -133,8 +133,7 @@ def test_replaying_again_changes_nothing(replayed, spark):
     def everything() -> dict[str, list[tuple[object, ...]]]:
         with sqlite3.connect(replayed) as results:
             tables = [row[0] for row in results.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return {table: sorted(results.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr)
-                for table in tables}
+            return {table: sorted(results.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr) for table in tables}
 
     before = everything()
     report = hemiola.replay(replayed.parent.parent / "oracle.yaml", spark=spark)

@@ -23,7 +23,8 @@ NUMBERS = st.one_of(st.none(), st.integers(-1000, 1000))
 SHAPES = ["{a} + {b} * 2", "{a} - {b}", "-{a}", "{a} / 4", "{a} = {b}", "{a} < {b} OR {b} IS NULL", "NOT {a} >= {b}",
           "CASE WHEN {a} > {b} THEN {a} WHEN {a} = {b} THEN 0 ELSE {b} END", "COALESCE({a}, {b}, 7)", "ABS({a})",
           "{a} IN (1, 2, 30)", "{a} BETWEEN -5 AND {b}", "NULLIF({a}, {b})", "{a} % 7", "{a} IS NULL AND {b} > 0",
-          "SQRT(ABS({a}))", "ROUND({a} / 3.0, 2)", "FLOOR({a} / 3.0)", "GREATEST({a}, {b})", "LEAST({a}, {b})"]  # fmt: skip
+          "SQRT(ABS({a}))", "ROUND({a} / 3.0, 2)", "FLOOR({a} / 3.0)", "GREATEST({a}, {b})",
+          "LEAST({a}, {b})"]  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES)
