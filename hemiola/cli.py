@@ -12,10 +12,10 @@ from rich.console import Console
 import hemiola
 from hemiola import api, cli_daemon, cli_scheduling, demo, display
 from hemiola.explanation import explain_pair
+from hemiola.instants import parse_instant
 from hemiola.plan_svg import plan_svg
 from hemiola.progress import json_progress, progress_bar
 from queries.errors import HemiolaError, InputError, Problem
-from hemiola.instants import parse_instant
 
 app = typer.Typer(
     name="hemiola",

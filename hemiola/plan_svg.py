@@ -101,7 +101,8 @@ def _places(stream: StreamExplanation, top: float) -> tuple[list[_Placed], float
 def _edges(placed: list[_Placed]) -> list[str]:
     """Every reading as a line from the synopsis to the query; those within a group are drawn last, on top."""
     by_name = {place.line.name: place for place in placed}
-    across, within = [], []
+    across: list[str] = []
+    within: list[str] = []
     for place in placed:
         for query, y in place.rows:
             for number, read in enumerate(query.reads):

@@ -30,10 +30,14 @@ def show_why(console: Console, pair: Why) -> None:
 def _tree(stream: StreamExplanation, policy: str) -> Tree:
     counts = f"{stream.queries} queries in {stream.groups} groups on {len(stream.synopses)} synopses"
     tree = Tree(
-        Text.assemble(("stream ", ""), (stream.stream, "bold"), f": {counts}, updated every {stream.interval}, {policy}"),
+        Text.assemble(
+            ("stream ", ""), (stream.stream, "bold"), f": {counts}, updated every {stream.interval}, {policy}"
+        ),
         guide_style="dim",
     )
-    widest = max((len(query.name) for line in stream.synopses for task in line.tasks for query in task.queries), default=0)
+    widest = max(
+        (len(query.name) for line in stream.synopses for task in line.tasks for query in task.queries), default=0
+    )
     for line in stream.synopses:
         _synopsis(tree, stream, line, min(widest, _LONGEST_NAME))
     return tree

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from hemiola.audit import AUDIT_TAG, Auditor
 from hemiola.catalog import Catalog
 from hemiola.control import ControlServer, Request
+from hemiola.metrics import MetricsServer
 from hemiola.state_folder import StateFolder, socket_path
 from hemiola.status import QueryHealth, snapshot, time_text
 from hemiola.stream_runtime import BACKFILL_TAG, StreamRuntime
@@ -49,9 +51,10 @@ Call = Callable[[], None]
 
 
 class Daemon:
-    """``run`` returns when ``stop`` was called, everything answered being committed."""
+    """``run`` returns when ``stop`` was called, everything answered being committed. It is to be called on the thread
+    that made the daemon. ``spark``: a session to use, and to leave running."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, spark: SparkSession | None = None) -> None:
         check_live_sources(config)
         self.config = config
         self.clock = WallClock()
@@ -59,8 +62,12 @@ class Daemon:
         self.error: str | None = None
         self.started_at = self.clock.now()
         self.snapshot: dict[str, Any] = {}
+        self.metrics_port: int | None = None
+        self._disk = {"state_bytes": 0, "disk_free_bytes": 0}
         self._calls: queue.SimpleQueue[Call] = queue.SimpleQueue()
         self._stopping = threading.Event()
+        self._given_spark = spark
+        self._auditor: Auditor | None = None
         self._spark: SparkSession | None = None
         self._spark_error: HemiolaError | None = None
         self.state = StateFolder(Path(config.state))
@@ -80,12 +87,15 @@ class Daemon:
             self._schedule = GlobalScheduler({stream.name: stream.weight for stream in self.config.streams})
             self._take_snapshot()
             control = ControlServer(socket_path(self.config.state), self._asked)
+            metrics = None if self.config.metrics_port is None else self._serve_metrics(self.config.metrics_port)
             ticks = self._ticks()
             try:
                 self._loop()
             finally:
                 ticks.shutdown(wait=False)
                 control.close()
+                if metrics is not None:
+                    metrics.close()
                 self._stop_spark()
             if self._spark_error is not None:
                 raise self._spark_error
@@ -112,12 +122,14 @@ class Daemon:
         from spark_jobs.session import open_session
 
         try:
-            spark = open_session(self.config.spark, "hemiola run")
+            spark = self._given_spark or open_session(self.config.spark, "hemiola run")
         except HemiolaError as error:
             self._spark_error = error
             self.stop()
             return
         self._spark = spark
+        if self.config.audit > 0:
+            self._auditor = Auditor(spark, self.config.audit, self._stopping, self._audited)
         self._calls.put(lambda: self._spark_is_up(spark))
 
     def _spark_is_up(self, spark: SparkSession) -> None:
@@ -148,6 +160,11 @@ class Daemon:
         ticks.start()
         return ticks
 
+    def _serve_metrics(self, port: int) -> MetricsServer:
+        server = MetricsServer(port, lambda: self.snapshot)
+        self.metrics_port = server.port
+        return server
+
     def _tick(self) -> None:
         for runtime in self.runtimes.values():
             runtime.tick()
@@ -156,6 +173,7 @@ class Daemon:
     def _keep_house(self) -> None:
         for runtime in self.runtimes.values():
             runtime.remove_expired()
+        self._disk = {"state_bytes": self.state.nbytes, "disk_free_bytes": self.state.free}
 
     def _loop(self) -> None:
         self._put_known_rejects()
@@ -198,10 +216,23 @@ class Daemon:
         update = Update(runtime.progress(), tuple(Refresh(**vars(answer)) for answer in answers))
         if self._persist(lambda: self.results.commit(update), "answers"):
             self._note(answers)
+            if self._auditor is not None:
+                self._auditor.consider(runtime, answers)
 
     def _note(self, answers: tuple[Answer, ...]) -> None:
         for answer in answers:
             self.health.setdefault(answer.query, QueryHealth()).refreshed(answer)
+
+    def _audited(self, query: str, difference: str | None) -> None:
+        def note() -> None:
+            health = self.health.setdefault(query, QueryHealth())
+            health.audited += 1
+            if difference is not None:
+                logger.error("audit: %s", difference)
+                health.audit_differences += 1
+                health.last_error = difference
+
+        self._calls.put(note)
 
     def _persist(self, write: Callable[[], None], what: str) -> bool:
         """Writes to the results, again and again while they are locked or full; False if told to stop before."""
@@ -229,6 +260,8 @@ class Daemon:
             "now": time_text(self.clock.now()),
             "reading": self._spark is not None,
             "error": self.error,
+            "metrics_port": self.metrics_port,
+            **self._disk,
         }
         self.snapshot = snapshot(self.runtimes.values(), self.health, about)
 
@@ -310,8 +343,10 @@ class Daemon:
                     runtime.ingest.stop()
             if self._spark is not None:
                 try:
-                    self._spark.sparkContext.cancelJobsWithTag(BACKFILL_TAG)
-                    self._spark.stop()
+                    for tag in (BACKFILL_TAG, AUDIT_TAG):
+                        self._spark.sparkContext.cancelJobsWithTag(tag)
+                    if self._given_spark is None:
+                        self._spark.stop()
                 except Exception as error:  # a signal to the whole process group has stopped the JVM before us
                     logger.info("Spark was gone before it was stopped: %s", type(error).__name__)
 

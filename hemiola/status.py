@@ -30,6 +30,7 @@ class QueryHealth:
     last_window_end: Microseconds | None = None
     complete: bool | None = None
     audited: int = 0
+    audit_differences: int = 0
     last_error: str | None = None
 
     def refreshed(self, answer: Answer) -> None:

@@ -339,7 +339,9 @@ class StreamRuntime:
             if self._stopping.is_set():
                 break
             time.sleep(0.01)
+        began = time.monotonic()
         found = gather_partials(self.store, needs, oldest, through)
+        logger.info("stream %s: %d synopses get their history: %d batches covered by partials, %d not (%.2f s)", self.stream.name, len(needs), sum(len(t) for t in found.partials.values()), sum(len(m) for m in found.uncovered.values()), time.monotonic() - began)
         if found.uncovered:
             self._spark_is_up.wait()
             if self._spark is not None:

@@ -70,6 +70,8 @@ class _Loader:
             scheduler=SchedulerSettings(**shape.scheduler.model_dump()),
             spark=SparkSettings(shape.spark.master, tuple(sorted(shape.spark.conf.items()))),
             results_keep=shape.results_keep,
+            metrics_port=shape.metrics.port if shape.metrics is not None else None,
+            audit=shape.audit,
         )
 
     def _resolved(self, path: str) -> str:

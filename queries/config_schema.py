@@ -119,6 +119,10 @@ class SparkShape(Shape):
     conf: Options = {}
 
 
+class MetricsShape(Shape):
+    port: Annotated[int, Field(ge=0, le=65535)]
+
+
 class ConfigShape(Shape):
     """The top of the file; streams and queries are checked one by one, so that one bad one hides no other."""
 
@@ -129,6 +133,8 @@ class ConfigShape(Shape):
     queries: Any
     scheduler: SchedulerShape = SchedulerShape()
     spark: SparkShape = SparkShape()
+    metrics: MetricsShape | None = None
+    audit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
 
 
 class QueriesShape(Shape):

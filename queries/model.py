@@ -211,7 +211,10 @@ class SparkSettings:
 @dataclass(frozen=True)
 class Config:
     """A whole, checked configuration. ``path`` is the file it came from; relative paths are already resolved
-    against that file's folder. ``Stream.interval`` is always set (given, or the gcd of windows and slides)."""
+    against that file's folder. ``Stream.interval`` is always set (given, or the gcd of windows and slides).
+
+    ``metrics_port``: where the daemon serves metrics (0: any free port). ``audit``: the share of refreshes it computes
+    again from raw records."""
 
     path: str
     state: str
@@ -221,6 +224,8 @@ class Config:
     scheduler: SchedulerSettings = SchedulerSettings()
     spark: SparkSettings = SparkSettings()
     results_keep: Microseconds | None = None
+    metrics_port: int | None = None
+    audit: float = 0.0
 
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)

@@ -10,7 +10,7 @@ from scheduler.admission import added, late_queries, members_of_load, share
 from scheduler.simulator import StreamLoad
 from scheduler.tasks import Member
 
-MOST = 20_000
+MOST = 5_000
 """Copies beyond which nobody needs to know."""
 
 
@@ -30,25 +30,24 @@ class Room:
 def room(streams: Sequence[StreamLoad], seed: int = 0, most: int = MOST) -> Room:
     """Doubling, then halving the step; nothing fits if somebody is late already."""
     queries = sum(len(members_of_load(stream)) for stream in streams)
-    late = late_queries(streams)
-    if late:
-        return Room(queries, 0, sum(share(stream) for stream in streams), _worst(late))
+    if late := late_queries(streams):
+        return Room(queries, 0, _share(streams), _worst(late))
     fit, over = 0, 0
     step = max(1, queries // 4)
     while not over and fit < most:
         tried = min(most, fit + step)
-        if found := late_queries(grown(streams, tried, seed)):
-            over, late = tried, found
+        if _overloaded(grown(streams, tried, seed)):
+            over = tried
         else:
             fit, step = tried, 2 * step
     while over - fit > max(1, over // 200):
         middle = (fit + over) // 2
-        if found := late_queries(grown(streams, middle, seed)):
-            over, late = middle, found
+        if _overloaded(grown(streams, middle, seed)):
+            over = middle
         else:
             fit = middle
-    total = sum(share(stream) for stream in grown(streams, fit, seed))
-    return Room(queries, fit, total, _worst(late))
+    late = late_queries(grown(streams, over, seed)) if over else {}
+    return Room(queries, fit, _share(grown(streams, fit, seed)), _worst(late))
 
 
 def grown(streams: Sequence[StreamLoad], more: int, seed: int = 0) -> list[StreamLoad]:
@@ -75,6 +74,15 @@ def _varied(member: Member, alike: Sequence[Member], number: int, chance: Random
         consistent=None,
         output_slide=None,
     )
+
+
+def _overloaded(streams: Sequence[StreamLoad]) -> bool:
+    """Whether somebody is late; nothing has to be simulated where more is asked for than there is."""
+    return _share(streams) > 1 or bool(late_queries(streams))
+
+
+def _share(streams: Sequence[StreamLoad]) -> float:
+    return sum(share(stream) for stream in streams)
 
 
 def _worst(late: dict[str, float]) -> tuple[str, ...]:

@@ -92,8 +92,9 @@ class CalibratedCost:
     """A model corrected by what executions really took.
 
     Each sub-group keeps an exponentially weighted average of measured duration over modelled cost; where nothing is
-    measured yet the average over all executions stands in, so that one unit holds throughout. The duration of a set
-    that has itself been run is its own moving average.
+    measured yet the average over all executions stands in, so that one unit holds throughout. A joint execution
+    corrects all its sub-groups by the error of what was expected of them together: what each showed when it ran alone
+    is not lost. The duration of a set that has itself been run is its own moving average.
     """
 
     def __init__(self, model: CostFunction, weight: float = 0.2) -> None:
@@ -111,11 +112,14 @@ class CalibratedCost:
         if len(self._durations) > _MOST_SETS:
             del self._durations[next(iter(self._durations))]
         modelled = self.model.cost(subgroups)
-        if modelled > 0:
-            ratio = duration / modelled
-            self._overall = self._average(self._overall, ratio)
-            for subgroup in subgroups:
-                self._ratios[subgroup.name] = self._average(self._ratios.get(subgroup.name), ratio)
+        if modelled <= 0:
+            return
+        ratio = duration / modelled
+        self._overall = ratio if self._overall is None else self._overall
+        error = duration / self.terms(subgroups).joint(range(len(subgroups)))
+        for subgroup, expected in [(subgroup, self._ratio(subgroup)) for subgroup in subgroups]:
+            self._ratios[subgroup.name] = self._average(self._ratios.get(subgroup.name), expected * error)
+        self._overall = self._average(self._overall, ratio)
 
     def terms(self, subgroups: Sequence[SubGroup]) -> CostTerms:
         terms = self.model.terms(subgroups)

@@ -6,7 +6,7 @@ meanwhile go first (semantics.md 5 and 8), so overload stretches periods and dro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Protocol
@@ -46,10 +46,13 @@ class MeasuredProcessor:
         return seconds * self.intervals_per_second
 
 
-def drive(engine: Engine, clock: VirtualClock, until: int, processor: Processor) -> Iterator[tuple[Answer, ...]]:
+def drive(
+    engine: Engine, clock: VirtualClock, until: int, processor: Processor, timer: Callable[[], float] = perf_counter
+) -> Iterator[tuple[Answer, ...]]:
     """Runs the engine to update ``until``, whose partials are all ingested, on its own ``clock``.
 
-    Yields the answers of each execution as they would be published: ``refreshed_at`` is when it was done.
+    Yields the answers of each execution as they would be published: ``refreshed_at`` is when it was done. ``timer``
+    (in seconds) says what executions really take.
     """
     s = engine.interval
     clock.advance_to(engine.now * s)
@@ -59,10 +62,10 @@ def drive(engine: Engine, clock: VirtualClock, until: int, processor: Processor)
                 yield tuple(replace(answer, refreshed_at=clock.now()) for answer in restored)
             engine.update()
         picked = engine.policy.pick(engine.agenda, engine.now)
-        began = perf_counter()
+        began = timer()
         answers = engine.run_next()
         if answers is not None:
-            seconds = perf_counter() - began
+            seconds = timer() - began
             clock.advance(round(processor.intervals(picked, engine.now, seconds) * s))
             yield tuple(replace(answer, refreshed_at=clock.now()) for answer in answers)
         elif engine.now < until:

@@ -99,6 +99,10 @@ class Cost:
             passes += 1 / request.slide
         return entries * (sum(window / slide for slide, window in longest.items()) + passes)
 
+    def joining(self, request: Request, kept: KeptSynopsis) -> float:
+        """One reader more of a synopsis that is scanned for others: its own pass, and more length if it needs it."""
+        return self.held(kept) * (1 / request.slide + HOLDING * max(request.length - kept.b, 0))
+
     def through(self, reading: Reading, request: Request, sources: Iterable[KeptSynopsis]) -> float:
         """Reading these synopses, and making them longer where they are too short."""
         total = 0.0

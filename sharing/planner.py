@@ -8,7 +8,7 @@ from dataclasses import replace
 from queries.model import Microseconds, Query, Stream
 from sharing.cost import Cost, Statistics
 from sharing.kept import KeptSynopsis
-from sharing.kinds import choose, check_forced_kind
+from sharing.kinds import check_forced_kind, choose
 from sharing.query_plan import Part, QueryPlan
 from sharing.reading import Input, Reading, Term
 from sharing.request import Request, requests_of

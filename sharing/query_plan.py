@@ -78,6 +78,12 @@ class QueryPlan:
         """Queries with the same name here have the same answer over the same window."""
         return self.query.name if self.shares_output_of is None else self.shares_output_of
 
+    def taking_output(self, of: str | None, slide: int | None) -> QueryPlan:
+        """The same, its answers taken from another query or (None) from nobody."""
+        plan = replace(self, shares_output_of=of, output_slide=slide)
+        plan.__dict__["output"] = self.output
+        return plan
+
     @cached_property
     def output(self) -> str:
         """Equal for queries that are identical but for their slide."""

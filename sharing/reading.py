@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 from queries.model import Value
 from synopses.algebra import Component
@@ -11,7 +11,8 @@ from synopses.preaggregate import Preaggregation
 from synopses.topk_lists import Listed
 
 
-class Input(NamedTuple):
+@dataclass(frozen=True)
+class Input:
     """What a synopsis is fed with, and what tells it from all others of its stream: which records, grouped how.
 
     Components are not part of it: a synopsis takes in more of them as queries come. ``listed`` is set for top-k
@@ -21,6 +22,13 @@ class Input(NamedTuple):
     where: Value | None
     keys: tuple[Value, ...]
     listed: Component | None = None
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.where, self.keys, self.listed))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def input_of(need: Preaggregation) -> Input:

@@ -11,8 +11,8 @@ from sharing.reading import Input
 from sharing.wording import scalar_text
 from synopses.aggregates import AGGREGATES
 from synopses.algebra import Component
-from synopses.requirements import components_of, counted_arguments, listed_items
 from synopses.components import Count, Rows, Total
+from synopses.requirements import components_of, counted_arguments, listed_items
 from synopses.topk_lists import ListedItems
 
 GROUPS = "groups"

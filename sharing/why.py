@@ -11,7 +11,7 @@ from sharing.plan import StreamPlan
 from sharing.predicates import relation
 from sharing.query_plan import QueryPlan
 from sharing.request import Request
-from sharing.rules import RULES, Offer
+from sharing.rules import RULES, SS4, Offer
 from sharing.rules.together import COMPUTATION_RULES
 from sharing.shelf import Shelf
 from sharing.wording import grouping_text, scalar_text
@@ -88,14 +88,16 @@ def _state(plan: StreamPlan, first: QueryPlan, second: QueryPlan) -> list[Saying
     for wanting, having in ((first, second), (second, first)):
         shelf = Shelf(_own(part.request) for part in having.parts)
         request = wanting.parts[0].request
+        elsewhere = Shelf(kept for kept in plan.kept if kept.input not in wanting.sources)
         for rule in RULES:
-            outcome = rule.offer(request, shelf, cost)
+            # Covers are made of several synopses, so all of the plan's others are looked at.
+            outcome = rule.offer(request, elsewhere if rule.name == SS4 else shelf, cost)
             if not isinstance(outcome, Offer):
                 said[Saying(rule.name, False, outcome.why)] = None
             else:
                 own = cost.own(request)
                 text = f"possible, at {outcome.cost:,.0f} per update against {own:,.0f} for a synopsis of its own"
-                said[Saying(rule.name, False, f"{wanting.query.name} from {having.query.name}: {text}")] = None
+                said[Saying(rule.name, False, f"{wanting.query.name}: {text}")] = None
     mine, others = first.parts[0].request.keys, second.parts[0].request.keys
     if mine != others:
         by = [", ".join(scalar_text(key) for key in keys) or "nothing" for keys in (mine, others)]

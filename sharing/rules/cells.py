@@ -36,7 +36,7 @@ FEWEST = 4
 
 
 def cells(request: Request, shelf: Shelf, cost: Cost) -> Offer | Refusal:
-    """Chosen by cost: the predicate as a union of cells of a synopsis at hand."""
+    """Chosen by cost: the predicate as a union of cells of a synopsis at hand, which others scan anyway."""
     if request.listed is not None:
         return Refusal(CELLS, "top-k lists of cells do not give the list of their union")
     for reading in request.predicate.readings():
@@ -49,7 +49,7 @@ def cells(request: Request, shelf: Shelf, cost: Cost) -> Offer | Refusal:
             if runs is not None:
                 term = Term(kept.input, cells=runs)
                 found = Reading(request.keys, (term,), CELLS)
-                return Offer(found, cost.through(found, request, [kept]), extends=True)
+                return Offer(found, cost.joining(request, kept), extends=True)
             return Refusal(CELLS, f"the condition cuts through cells of {attribute}")
     return Refusal(CELLS, "no synopsis is keyed by cells of an attribute of the condition")
 

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from sharing.query_plan import QueryPlan
 
@@ -29,4 +28,4 @@ def share_outputs(plans: dict[str, QueryPlan], outputs: Iterable[str]) -> None:
             of = None if plan is owner else owner.query.name
             slide = None if plan is owner else owner.slide
             if (plan.shares_output_of, plan.output_slide) != (of, slide):
-                plans[plan.query.name] = replace(plan, shares_output_of=of, output_slide=slide)
+                plans[plan.query.name] = plan.taking_output(of, slide)

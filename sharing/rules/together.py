@@ -50,9 +50,9 @@ def ss2_cs3(plan: StreamPlan, one: QueryPlan, other: QueryPlan) -> str | None:
 def cs6_cs7(plan: StreamPlan, one: QueryPlan, other: QueryPlan) -> str | None:
     """A query answered from the synopses of other predicates runs after their windows are merged, in one execution."""
     for late, early in ((one, other), (other, one)):
-        if len(late.base.terms) > 1 and early.base.primary in {term.source for term in late.base.terms}:
-            if early.window == late.window and early.base.direct:
-                return f"{late.query.name} is put together from what was merged for {early.query.name}"
+        combined = len(late.base.terms) > 1 and early.base.primary in {term.source for term in late.base.terms}
+        if combined and early.window == late.window and early.base.direct:
+            return f"{late.query.name} is put together from what was merged for {early.query.name}"
     return None
 
 

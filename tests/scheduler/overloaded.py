@@ -25,7 +25,7 @@ from tests.scheduler.arrow_stream import partials
 
 SECOND = 1_000_000
 FIRST = int(START.timestamp())
-LAST = FIRST + 90
+LAST = FIRST + 60
 STREAM = Stream("events", Source("parquet", "data"), parse_schema(SCHEMA)[0], "ts", SECOND)
 COST = CostModel(read=1, merge=0, post=0.5, fixed=2)
 
@@ -37,7 +37,8 @@ TEMPLATES = {
     "spread": "SELECT protocol, STDDEV(score) AS s, MEDIAN(port) AS m FROM {from_} GROUP BY protocol",
     "tcp": "SELECT COUNT(*) AS n, SUM(port) AS p FROM {from_} WHERE protocol = 'TCP'",
     "both": "SELECT COUNT(*) AS n, SUM(port) AS p FROM {from_} WHERE protocol = 'TCP' OR protocol = 'UDP'",
-    "levels": "SELECT QUANTILE(n, 0.5) AS p50, MAX(n) AS top FROM (SELECT src, COUNT(*) AS n FROM {from_} GROUP BY src)",
+    "levels": "SELECT QUANTILE(n, 0.5) AS p50, MAX(n) AS top "
+    "FROM (SELECT src, COUNT(*) AS n FROM {from_} GROUP BY src)",
 }
 TIEBREAKS = {"top": "src NULLS FIRST"}
 
@@ -57,7 +58,7 @@ def workload(seed: int) -> tuple[tuple[Query, ...], list[Case]]:
                     parse_query(name, text, {"events": STREAM.types}),
                     semantics="restore" if number == 1 else "no_restore",
                     priority=chance.randint(0, 1),
-                    until=(FIRST + 50) * SECOND if name in ("top_0", "tcp_1") else None,
+                    until=(FIRST + 35) * SECOND if name in ("top_0", "tcp_1") else None,
                     consistent="dashboard" if name in ("counts_2", "spread_2", "tcp_2") else None,
                 )
             )

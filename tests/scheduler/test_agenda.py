@@ -105,3 +105,11 @@ def test_consistent_queries_share_a_sub_group_across_slides_and_groups() -> None
     ]
     found = {(each.group, each.slide): each.queries for each in subgroups(members)}
     assert found == {("dst&src", 2): ("a", "b"), ("dst&src", 6): ("c",), ("port", 6): ("d",)}
+
+
+def test_a_query_whose_output_another_makes_goes_with_it_unless_nothing_is_shared() -> None:
+    members = [Member("often", "g", 10, 2), Member("seldom", "g", 10, 6, output_slide=2), Member("other", "g", 12, 6)]
+    shared = {each.slide: each.queries for each in subgroups(members)}
+    assert shared == {2: ("often", "seldom"), 6: ("other",)}
+    apart = {each.slide: each.queries for each in subgroups(members, share_outputs=False)}
+    assert apart == {2: ("often",), 6: ("seldom", "other")}

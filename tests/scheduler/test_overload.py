@@ -1,4 +1,4 @@
-"""Under every policy, with overload, an outage of the processor and lifetimes: answers are DuckDB's, labels are true."""
+"""Under every policy, with overload, a stall and lifetimes: answers are DuckDB's, labels are true."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_late_and_saved_are_shown(published) -> None:
     """After the last update everything was cleared: nobody is late; one joint run is cheaper than many."""
     assert published.engine.late() == {}
     saved = published.engine.saved()
-    assert 0 < saved.scheduled
+    assert saved.scheduled > 0
     assert saved.by_slide < saved.by_query
     if published.engine.policy.name.startswith(("conservative", "hybrid")):
         assert saved.scheduled < saved.by_slide

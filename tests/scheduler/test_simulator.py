@@ -16,7 +16,7 @@ from scheduler.policies import make_policy
 from scheduler.simulator import StreamLoad, simulate, simulate_streams
 from scheduler.streams import GlobalScheduler
 from scheduler.tasks import Member, SubGroup, subgroups
-from scheduler.timeline import rows, svg_timeline, text_timeline
+from scheduler.timeline import rows, svg_timeline, svg_timelines, text_timeline
 
 POLICIES = list(itertools.product(("none", "aggressive", "conservative", "hybrid"), ("off", "late", "late_pending")))
 COST = CostModel(post=1, fixed=1)
@@ -108,6 +108,24 @@ def test_svg_has_a_mark_for_every_refresh(example: tuple[SubGroup, ...]) -> None
     legend = 3
     marks = sum(len(row.marks) for row in rows(run))
     assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) == marks + legend
+
+
+def test_several_schedules_stand_below_each_other_and_long_names_keep_their_slide(
+    example: tuple[SubGroup, ...],
+) -> None:
+    long = subgroups([Member("q", "packets by src where " + "port = 443 OR " * 9, 4, 2)])
+    runs = [
+        (name, simulate(group, make_policy("none", "off"), CostModel(), 10, 0.001))
+        for name, group in (("first", example), ("second", long))
+    ]
+    frame = ElementTree.fromstring(svg_timelines(runs))
+    pictures = frame.findall("{http://www.w3.org/2000/svg}svg")
+    first_height = int(pictures[0].get("height") or 0)
+    assert [picture.get("y") for picture in pictures] == ["0", str(first_height)]
+    assert frame.get("height") == str(sum(int(picture.get("height") or 0) for picture in pictures))
+    (row,) = rows(runs[1][1])
+    assert len(row.label) == 48
+    assert row.label.endswith("…/2")
 
 
 def test_a_stream_overloaded_tenfold_leaves_the_other_on_time() -> None:

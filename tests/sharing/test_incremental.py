@@ -124,6 +124,6 @@ def test_a_kind_that_cannot_keep_the_aggregate_is_the_users_error():
 
 def test_two_queries_cannot_force_two_kinds_on_one_synopsis():
     forced = [query(kind, "SELECT SUM(length) AS a FROM @4/2 ", synopsis=kind) for kind in ("running", "interval")]
-    with pytest.raises(InputError, match="interval.*running"):
+    with pytest.raises(InputError, match=r"interval.*running"):
         plan_stream(STREAM, forced)
     assert plan_stream(STREAM, forced[1:]).kept[0].kinds == ("interval",) * 3
