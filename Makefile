@@ -34,7 +34,7 @@ test: lint ## lint and all tests
 	@$(BIN)/python -m pytest -q
 
 fast: setup ## the tests that need no JVM, in seconds
-	@$(BIN)/python -m pytest -q -m "not spark"
+	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -n auto -m "not spark and not slow"
 
 lint: setup ## ruff, mypy --strict, layering
 	@echo "==> ruff check"

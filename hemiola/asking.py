@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hemiola.control import request
@@ -46,7 +47,7 @@ def ask_config(config: Config, sql: str, spark: SparkSession | None = None) -> A
     """The answer of a running daemon, else of the bounded source as of its end."""
     query = asked_query(sql, config.streams)
     socket = socket_path(config.state)
-    if socket.exists():
+    if _answers(socket):
         return _from_reply(request(socket, "ask", sql=sql))
     return _from_reply(reply(_from_source(config, query, spark), query))
 
@@ -86,6 +87,17 @@ def reply(answer: Answer, query: Query) -> dict[str, Any]:
         "columns": [output.name for output in outputs],
         "rows": [list(row) for row in zip(*columns, strict=True)],
     }
+
+
+def _answers(socket: Path) -> bool:
+    """Whether a daemon is there; one that was killed leaves its socket behind."""
+    if not socket.exists():
+        return False
+    try:
+        request(socket, "status")
+    except RunError:
+        return False
+    return True
 
 
 def _from_reply(found: Mapping[str, Any]) -> Asked:

@@ -70,6 +70,8 @@ class StreamRuntime:
         self._spark_is_up = threading.Event()
         self._stopping = threading.Event()
         self._gathered: Gathered | None = None
+        self._gone: frozenset[str] = frozenset()
+        """Queries of the plan that are registered no more: they wait for the next plan, and are not answered."""
         self.event_time = EventTime(stream, self._known(), clock.now())
         self._remove_orphans()
         if self.store.headers():
@@ -139,6 +141,11 @@ class StreamRuntime:
     def change(self, queries: Sequence[Query]) -> None:
         """Makes this the set of queries: at once where the synopses suffice, else when history is gathered."""
         self.queries = tuple(queries)
+        wanted = {query.name: query for query in queries}
+        planned = {plan.query.name: plan.query for plan in self.plan.queries}
+        self._gone = frozenset(name for name, query in planned.items() if wanted.get(name) != query)
+        if self.live is not None:
+            self.live.forget(self._gone)
         if self.gathering is None:
             self._begin_change()
 
@@ -216,6 +223,7 @@ class StreamRuntime:
             self.clock,
             start=start,
             seen_from=newest.seen_from // self.stream.interval,
+            wanted=lambda query, end: query not in self._gone,
         )
         self._gather(self.plan, start - self._longest, newest.batch, lambda found: self._resume(engine, found))
 
@@ -278,12 +286,12 @@ class StreamRuntime:
             for need, tables in later.partials.items():
                 found.partials[need] += tables
         engine.replan(plan, found.partials, self._known_from(found, engine))
-        self.plan, self.gathering = plan, None
+        self.plan, self.gathering, self._gone = plan, None, frozenset()
         if self.ingest is not None:
             self.ingest.needs = self._needs()
         self._note_since()
         if {query.query for query in plan.queries} != set(self.queries):
-            self._begin_change()
+            self.change(self.queries)
 
     def _known_from(self, found: Gathered, engine: Engine) -> dict[Any, int]:
         kept_from = self.state.facts(self.stream.name).get(_KEPT_FROM, 0)
@@ -339,9 +347,7 @@ class StreamRuntime:
             if self._stopping.is_set():
                 break
             time.sleep(0.01)
-        began = time.monotonic()
         found = gather_partials(self.store, needs, oldest, through)
-        logger.info("stream %s: %d synopses get their history: %d batches covered by partials, %d not (%.2f s)", self.stream.name, len(needs), sum(len(t) for t in found.partials.values()), sum(len(m) for m in found.uncovered.values()), time.monotonic() - began)
         if found.uncovered:
             self._spark_is_up.wait()
             if self._spark is not None:
@@ -372,7 +378,7 @@ class StreamRuntime:
                 found.partials[need] += tables
             self._use(found)
             if {query.query for query in self.plan.queries} != set(self.queries):
-                self._begin_change()
+                self.change(self.queries)
         else:
             self._use(found)
 

@@ -7,6 +7,8 @@ brought more than one interval, are no overload: they are taken one at a time.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from queries.model import Microseconds
 from scheduler.engine import Answer, Engine
 
@@ -51,6 +53,10 @@ class LiveStream:
         if self.waiting > 0:
             self._answers += self.engine.restore_expiring()
             self.engine.update()
+
+    def forget(self, queries: Collection[str]) -> None:
+        """Drops answers not yet handed over of queries that are registered no more."""
+        self._answers = [answer for answer in self._answers if answer.query not in queries]
 
     def take(self) -> tuple[Answer, ...] | None:
         """The answers to commit now; None while there are none, or more of this update are to come. To be asked

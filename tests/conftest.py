@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("quick", derandomize=True, deadline=None, database=None, max_examples=15)
 settings.register_profile("search", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,12 +10,21 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from hemiola.asking import answer_now, ask_config
+from hemiola.asking import answer_now, ask_config, asked_query
 from hemiola.cli import app
+from hemiola.control import ControlServer
+from hemiola.state_folder import socket_path
 from queries.config import load_config
 from queries.errors import InputError, RunError
 from scheduler.asking import Unanswerable
+from scheduler.clocks import VirtualClock
+from scheduler.cost import CostModel
+from scheduler.engine import Engine
+from scheduler.policies import make_policy
+from sharing.plan import plan_stream
 from tests.oracle.events import SCHEMA, events, write_parquet
+from tests.scheduler.arrow_stream import partials
+from tests.scheduler.overloaded import FIRST, SECOND, STREAM, raw_rows
 
 CONFIG = f"""
 streams:
@@ -61,6 +71,47 @@ def test_a_stream_without_records_says_so(path: Path) -> None:
     config = load_config(path)
     with pytest.raises(RunError, match="no records yet"):
         answer_now("SELECT COUNT(*) AS n FROM events [WINDOW 10 s]", config.streams, lambda name: None)
+
+
+def test_a_daemon_is_asked_if_it_answers_and_a_dead_ones_socket_is_passed_over(path: Path) -> None:
+    config = load_config(path)
+    sql = "SELECT COUNT(*) AS n FROM events [WINDOW 10 min]"
+    socket = socket_path(config.state)
+    socket.parent.mkdir(parents=True)
+    socket.touch()
+    with pytest.raises(Unanswerable):
+        ask_config(config, sql)
+    reply = {"window_start": "a", "window_end": "b", "complete": True, "columns": ["n"], "rows": [[7]]}
+    server = ControlServer(socket, lambda request: reply if request == {"command": "ask", "sql": sql} else {})
+    try:
+        found = ask_config(config, sql)
+    finally:
+        server.close()
+    assert (found.window_end, found.result.rows) == ("b", [(7,)])
+
+
+def test_a_daemons_reply_is_plain_json_with_typed_cells(path: Path) -> None:
+    """Timestamps as text, NULL as null, integers whole: what the control socket carries."""
+    plan = plan_stream(
+        STREAM,
+        [asked_query("SELECT src, MAX(ts) AS last, COUNT(*) AS n FROM events [WINDOW 30 s] GROUP BY src", [STREAM])],
+    )
+    clock = VirtualClock(FIRST * SECOND)
+    engine = Engine(plan, make_policy("none", "off"), CostModel(), clock, start=FIRST, seen_from=FIRST)
+    for need, table in partials(raw_rows(), STREAM, plan.needs):
+        engine.ingest(need, table)
+    for _ in range(20):
+        engine.update()
+    sql = "SELECT src, MAX(ts) AS last, COUNT(*) AS n FROM events [WINDOW 30 s] GROUP BY src ORDER BY src LIMIT 2"
+    found = json.loads(json.dumps(answer_now(sql, [STREAM], {"events": engine}.get)))
+    wanted = raw_rows().sql(
+        f"SELECT src, strftime(MAX(ts), '%Y-%m-%dT%H:%M:%S.%fZ'), COUNT(*) FROM events "
+        f"WHERE epoch_us(ts) < {(FIRST + 20) * SECOND} GROUP BY src ORDER BY src NULLS FIRST LIMIT 2"
+    )
+    assert found["columns"] == ["src", "last", "n"]
+    assert [tuple(row) for row in found["rows"]] == wanted.fetchall()
+    assert found["complete"] is False
+    assert found["window_end"] == datetime.fromtimestamp(FIRST + 20, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def test_answers_are_duckdbs_as_of_the_end_of_the_data(path: Path, spark) -> None:

@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from queries.config import load_config
 from queries.errors import InputError
+
+pytestmark = pytest.mark.slow
 
 GOOD = """\
 results: sqlite:///./var/results.db

@@ -21,6 +21,8 @@ from tests.results.sample_answers import MINUTE, START, query, store_url
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def committing(url: str, *deadly: str) -> Iterator[subprocess.Popen[str]]:

@@ -95,6 +95,7 @@ def test_chosen_partition_of_the_example(example: tuple[SubGroup, ...]) -> None:
     assert {(task.name, task.period) for task in hybrid_tasks(example, MERGES, ())} == {("G1/2+3", 2), ("G1/5", 5)}
 
 
+@pytest.mark.slow
 def test_search_equals_brute_force_on_500_random_groups() -> None:
     rng = random.Random(500)
     for _ in range(500):
@@ -151,6 +152,7 @@ def test_density_is_that_of_a_hyperperiod(periods: list[int]) -> None:
     assert densities_of_subsets(periods)[-1] == pytest.approx(float(density(periods)), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 10_000), min_size=1, max_size=8, unique=True))
 @settings(max_examples=200)
 def test_overlaps_are_close_to_the_exact_density(periods: list[int]) -> None:

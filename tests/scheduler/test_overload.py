@@ -14,6 +14,8 @@ from scheduler.policies import make_policy
 from tests.oracle.judge import differences
 from tests.scheduler.overloaded import FIRST, LAST, SECOND, Published, overloaded, raw_rows, workload
 
+pytestmark = pytest.mark.slow
+
 POLICIES = list(itertools.product(("none", "aggressive", "conservative", "hybrid"), ("off", "late", "late_pending")))
 DISTINCT = {make_policy(*names).name: names for names in reversed(POLICIES)}
 LOAD = 0.02
@@ -45,6 +47,7 @@ def test_every_policy_and_sharing_mode_is_judged() -> None:
     assert {make_policy(*names).name for names in POLICIES} == set(DISTINCT)
 
 
+@pytest.mark.slow
 def test_answers_equal_duckdbs(published, rows) -> None:
     assert differences(published.database, rows, CASES) == []
 

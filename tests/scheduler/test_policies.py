@@ -168,4 +168,4 @@ class Schedule(RuleBasedStateMachine):
 
 
 Schedule.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
-TestSchedule = Schedule.TestCase
+TestSchedule = pytest.mark.slow(Schedule.TestCase)

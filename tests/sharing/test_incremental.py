@@ -73,7 +73,7 @@ class Registrations(RuleBasedStateMachine):
 Registrations.TestCase.settings = settings(
     max_examples=12, stateful_step_count=12, suppress_health_check=list(HealthCheck), deadline=None
 )
-TestRegistrations = Registrations.TestCase
+TestRegistrations = pytest.mark.slow(Registrations.TestCase)
 
 SHORT = query("short", "SELECT src, SUM(length) AS a FROM @4/2 GROUP BY src")
 LONG = query("long", "SELECT src, MAX(length) AS a FROM @12/4 GROUP BY src")

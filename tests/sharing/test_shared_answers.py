@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from tests.sharing.random_queries import PORT, STATISTICS, query_sets
 from tests.sharing.small_events import STREAM, query
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(registered=query_sets(), statistics=STATISTICS)
 def test_shared_unshared_and_duckdb_agree(registered, statistics):
@@ -24,6 +26,7 @@ def test_shared_unshared_and_duckdb_agree(registered, statistics):
     assert judged(registered, answers) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     predicates=st.lists(PORT, min_size=4, max_size=12, unique=True),
@@ -42,6 +45,7 @@ def test_many_predicates_on_one_attribute_agree(predicates, aggregate, key):
     assert judged(registered, drive(shared)) == []
 
 
+@pytest.mark.slow
 def test_all_readings_occur_among_the_random_sets():
     """The property tests are only worth something if their queries do share in every way."""
     seen: set[str] = set()

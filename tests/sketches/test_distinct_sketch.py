@@ -21,6 +21,7 @@ def _split(values: pa.Array, pieces: int, rng: np.random.Generator) -> list[pa.A
     return [values.slice(start, end - start) for start, end in pairwise(bounds)]
 
 
+@pytest.mark.slow
 def test_bounds_hold_in_95_of_100_windows() -> None:
     held = 0
     for seed in range(200):

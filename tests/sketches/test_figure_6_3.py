@@ -9,6 +9,7 @@ from benchmarks.topk_lists import averaged, broken_claims, trains, with_lists
 TRACES = [trains(seed, 20_000) for seed in range(4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("b", [20, 100, 500])
 def test_recall_and_error_are_as_claimed(b: int) -> None:
     found = {k: averaged(with_lists, TRACES, b, k) for k in (3, 5, 7, 10)}

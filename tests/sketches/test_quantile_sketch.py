@@ -19,6 +19,7 @@ def _discrete(values: list[float], share: float) -> float:
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
 
 
+@pytest.mark.slow
 def test_bounds_hold_in_95_of_100_windows() -> None:
     held = 0
     for seed in range(200):

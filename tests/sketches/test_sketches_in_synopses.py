@@ -49,6 +49,7 @@ def _pieces(records: Sequence[Record], cuts: Sequence[int]) -> list[pa.Table]:
     return tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [BasicIntervalSynopsis, IntervalSynopsis])
 @given(records=streams, cuts=st.lists(st.integers(0, 60), max_size=4), windows=st.sets(st.integers(1, 8), min_size=1))
 def test_every_window_of_every_group(

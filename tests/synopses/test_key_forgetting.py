@@ -28,6 +28,7 @@ def partial_table(intervals: range, fresh: int) -> pa.Table:
 MIXED = ("running", "basic_interval", "running", "interval")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("basic_interval",) * 4, MIXED], ids=["basic interval", "all three"])
 def test_memory_is_flat_over_ten_thousand_updates_of_ever_new_keys(kinds: tuple[str, ...]) -> None:
     """Each interval brings 8 keys never seen before or after, and one that always comes; 40 intervals per batch."""

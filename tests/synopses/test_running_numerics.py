@@ -13,6 +13,7 @@ from synopses.running import RunningSynopsis
 from tests.synopses.arrays import ROWS, SUM_N, SUM_X, read, summed, sums
 
 
+@pytest.mark.slow
 def test_ten_million_updates_of_mixed_magnitude_stay_within_1e_12_of_the_direct_sum() -> None:
     """1,000 groups, each updated 10,000 times with values between 1e-9 and 1e9."""
     groups, updates, b = 1_000, 10_000, 60

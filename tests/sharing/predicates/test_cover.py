@@ -12,6 +12,8 @@ from queries.types import Type
 from sharing.predicates import Available, Cover, Domain, Kind, NoCover, Predicate, Why, find_cover, normalize, relation
 from sharing.predicates.atoms import Clause, clause_of
 
+pytestmark = pytest.mark.slow
+
 TYPES = {"p": Type.INT, "q": Type.INT, "protocol": Type.STRING, "user": Type.STRING}
 
 

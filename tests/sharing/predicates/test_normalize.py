@@ -182,6 +182,7 @@ def judge() -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(wheres)
 def test_normal_form_keeps_exactly_the_records_of_the_where(judge: duckdb.DuckDBPyConnection, where: str) -> None:
