@@ -8,6 +8,7 @@ from time import time_ns
 from typing import TYPE_CHECKING
 
 from hemiola.explanation import Explanation, explain_config
+from hemiola.simulating import Simulation, simulate_config
 from queries.config import load_config
 from queries.model import Config
 from results import ReadResult, open_store, read
@@ -15,6 +16,7 @@ from results import ReadResult, open_store, read
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from hemiola.asking import Asked
     from hemiola.reports import ReplayReport
 
 Source = str | Path | Config
@@ -33,6 +35,18 @@ def explain(config: Source) -> Explanation:
 def query(config: Source, sql: str) -> ReadResult:
     """Read-only SQL on the results."""
     return read(validate(config).results, sql)
+
+
+def ask(config: Source, sql: str, *, spark: SparkSession | None = None) -> Asked:
+    """A one-time query, answered from what the registered queries keep."""
+    from hemiola.asking import ask_config
+
+    return ask_config(validate(config), sql, spark)
+
+
+def simulate(config: Source, *, policy: str | None = None, load: float = 1.0, updates: int | None = None) -> Simulation:
+    """The schedule in virtual time, by policy (``"all"``, a name, or the config's own)."""
+    return simulate_config(validate(config), policy, load, updates)
 
 
 def replay(

@@ -93,7 +93,13 @@ def _folders(runtime: StreamRuntime, answer: Answer) -> list[Path] | None:
         return None
     folders = []
     for header in headers:
-        if header.raw is None or header.first is None or header.last is None or header.last < first or header.first >= end:
+        if (
+            header.raw is None
+            or header.first is None
+            or header.last is None
+            or header.last < first
+            or header.first >= end
+        ):
             continue
         folder = runtime.state.raw(runtime.stream.name) / header.raw
         if not folder.is_dir():
@@ -129,7 +135,10 @@ def difference(query: str, answer: Answer, naive: pa.Table) -> str | None:
 
 
 def _sortable(row: dict[str, Any]) -> tuple[tuple[bool, str, Any], ...]:
-    return tuple((value is None, f"{value:.6g}" if isinstance(value, float) else str(value), _Value(value)) for value in row.values())
+    return tuple(
+        (value is None, f"{value:.6g}" if isinstance(value, float) else str(value), _Value(value))
+        for value in row.values()
+    )
 
 
 class _Value:

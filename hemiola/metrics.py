@@ -78,7 +78,9 @@ class MetricsServer:
         try:
             self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         except OSError as error:
-            raise RunError(f"metrics cannot be served on port {port}: {error.strerror}", hint="choose another") from error
+            raise RunError(
+                f"metrics cannot be served on port {port}: {error.strerror}", hint="choose another"
+            ) from error
         self.port = int(self._server.server_address[1])
         threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
 

@@ -18,8 +18,8 @@ from hemiola.reports import ReplayReport, StreamReport
 from queries.model import Config, Microseconds, Query, Stream
 from results.store import Refresh, ResultsStore, StreamProgress, Update
 from scheduler.clocks import VirtualClock
-from scheduler.cost import CostModel
 from scheduler.engine import Answer, Engine
+from scheduler.plan_cost import modelled_cost
 from scheduler.policies import make_policy
 from sharing.plan import plan_stream
 from spark_jobs.preaggregation import Batch, preaggregate_records, rejected_records
@@ -106,7 +106,7 @@ class _StreamReplay:
         return Engine(
             self.plan,
             make_policy(settings.policy, settings.sharing, settings.idle),
-            CostModel(),
+            modelled_cost(self.plan),
             VirtualClock(start * self.stream.interval),
             start=start,
             seen_from=first,

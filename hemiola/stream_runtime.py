@@ -295,7 +295,7 @@ class StreamRuntime:
 
     def _known_from(self, found: Gathered, engine: Engine) -> dict[Any, int]:
         kept_from = self.state.facts(self.stream.name).get(_KEPT_FROM, 0)
-        known = {need: kept_from for need in found.partials} if kept_from > engine.seen_from else {}
+        known = dict.fromkeys(found.partials, kept_from) if kept_from > engine.seen_from else {}
         return {need: max(first, known.get(need, 0)) for need, first in (known | found.known_from).items()}
 
     def _note_since(self) -> None:

@@ -1,8 +1,7 @@
 """The cost of a shared plan's executions in microseconds: the model until something is measured.
 
-The constants were taken from runs of the yardstick workload on one core and are good for an order of magnitude:
-what decides is how many groups an interval has, and that is guessed too as long as there are no data. Measured
-durations replace all of it (``CalibratedCost``).
+The constants are guesses, good for an order of magnitude; what decides is how many groups an interval has, and that
+is guessed too as long as there are no data. Measured durations replace all of it (``CalibratedCost``).
 """
 
 from __future__ import annotations
