@@ -93,8 +93,9 @@ def _number(cell: object) -> str:
 def _work(console: Console, report: ReplayReport, elapsed: float) -> None:
     for stream in report.streams:
         console.print(
-            f"{stream.refreshes:,} refreshes of {stream.rows:,} rows in {elapsed:.1f} s, of which Spark jobs "
-            f"{stream.spark_seconds:.1f} s, probing {stream.engine_seconds:.2f} s, commits {stream.commit_seconds:.2f} s"
+            f"{stream.refreshes:,} refreshes of {stream.rows:,} rows in {elapsed:.1f} s, of which Spark jobs took "
+            f"{stream.spark_seconds:.1f} s, probing {stream.engine_seconds:.2f} s and commits "
+            f"{stream.commit_seconds:.2f} s"
         )
         if stream.records:
             console.print(
