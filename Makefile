@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_BENCH := $(VENV)/.installed-bench
 
-.PHONY: help setup demo test fast lint format bench clean
+.PHONY: help setup demo test fast crash lint format bench clean
 
 help: ## this index
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ test: lint ## lint and all tests
 
 fast: setup ## the tests that need no JVM, in seconds
 	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -n auto -m "not spark and not slow"
+
+crash: setup ## kill a running daemon 100 times, and look for an answer that is lost, wrong or there twice
+	@HEMIOLA_KILLS=100 $(BIN)/python -m pytest -q tests/daemon/test_crash.py
 
 lint: setup ## ruff, mypy --strict, layering
 	@echo "==> ruff check"

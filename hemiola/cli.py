@@ -15,6 +15,7 @@ from hemiola.explanation import explain_pair
 from hemiola.instants import parse_instant
 from hemiola.plan_svg import plan_svg
 from hemiola.progress import json_progress, progress_bar
+from queries.config import load_config
 from queries.errors import HemiolaError, InputError, Problem
 
 app = typer.Typer(
@@ -57,13 +58,13 @@ def explain(
     ] = None,
 ) -> None:
     """Show the shared plan: synopses and who reads them by which rule, tasks, cost shared and unshared."""
-    checked = api.validate(config)
+    checked = load_config(config)
     if why is not None:
         display.show_why(Console(), explain_pair(checked, *why))
         return
     explanation = api.explain(checked)
     if svg is not None:
-        svg.write_text(plan_svg(explanation))
+        display.write_drawing(svg, plan_svg(explanation))
     if json:
         typer.echo(explanation.to_json())
     elif svg is not None:
@@ -88,7 +89,7 @@ def replay(
         if last is None:
             problem = Problem("--until", None, f"{until!r} is not a time", "write it like 2026-03-01T12:10:00Z")
             raise InputError((problem,))
-    checked = api.validate(config)
+    checked = load_config(config)
     with json_progress() if json else progress_bar("replaying") as progress:
         report = api.replay(checked, until=last, again=again, progress=progress)
     if json:
@@ -135,7 +136,7 @@ def main(arguments: list[str] | None = None) -> None:
     except HemiolaError as error:
         typer.echo(f"error: {error}" if error.exit_code == 1 else str(error), err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo("interrupted; what was committed stays, and running it again does the rest", err=True)
         sys.exit(130)
     except typer._click.exceptions.ClickException as error:

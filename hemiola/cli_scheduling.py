@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 
 from hemiola import api, display
+from hemiola.display import write_drawing
 from hemiola.simulating import Simulation, StreamSimulation, simulate_config
 from queries.durations import format_duration
-from queries.errors import InputError, Problem, RunError
+from queries.errors import InputError, Problem
 from queries.model import Config
 from scheduler.capacity import MOST, Room
 from scheduler.timeline import svg_timelines, text_timeline
@@ -84,10 +85,7 @@ def _draw(path: Path, found: Simulation) -> None:
         for run in stream.runs
     ]
     last = min(DRAWN, max(run.updates for _, run in titled))
-    try:
-        path.write_text(svg_timelines(titled, 1, last))
-    except OSError as error:
-        raise RunError(f"the picture cannot be written to {path}: {error.strerror}") from error
+    write_drawing(path, svg_timelines(titled, 1, last))
 
 
 def _show(console: Console, config: Config, found: Simulation, drawn: bool) -> None:

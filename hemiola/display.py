@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 from rich import box
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from hemiola.plan_text import show_plan, show_why
 from hemiola.reports import ReplayReport
+from queries.errors import RunError
 from queries.model import Config
 from results import ReadResult, render
 from results.render import Format
@@ -17,6 +19,19 @@ from results.render import Format
 __all__ = ["listing", "rendered", "show_plan", "show_report", "show_why", "sparkline"]
 
 _BARS = "▁▂▃▄▅▆▇█"
+
+
+def write_drawing(path: Path, drawing: str) -> None:
+    """A picture into a file of the user's choice."""
+    try:
+        path.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}", hint="give another file") from error
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """``1 record``, ``2 records``, ``3 refreshes``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listing(*columns: str, title: str | None = None) -> Table:
@@ -33,10 +48,15 @@ def show_report(console: Console, config: Config, report: ReplayReport) -> None:
             state = "no records" if not stream.known_records else "everything due is already in the results"
             console.print(f"stream {stream.stream}: {state}; nothing to do")
         else:
-            console.print(
-                f"stream [bold]{stream.stream}[/]: {stream.records:,} records, {stream.updates:,} updates, "
-                f"{stream.refreshes:,} refreshes, {stream.rows:,} rows of answers"
+            done = ", ".join(
+                (
+                    counted(stream.records, "record"),
+                    counted(stream.updates, "update"),
+                    counted(stream.refreshes, "refresh", "refreshes"),
+                    counted(stream.rows, "row") + " of answers",
+                )
             )
+            console.print(f"stream [bold]{stream.stream}[/]: {done}")
             console.print(
                 f"  Spark {stream.spark_seconds:.1f} s, probing {stream.engine_seconds:.1f} s, "
                 f"committing {stream.commit_seconds:.1f} s"
@@ -47,7 +67,8 @@ def show_report(console: Console, config: Config, report: ReplayReport) -> None:
             )
     if report.refreshes:
         table = config.queries[0].name
-        console.print(f'  read them: hemiola query {config.path} "SELECT * FROM {table}"', highlight=False)
+        command = f'  read them: hemiola query {config.path} "SELECT * FROM {table}"'
+        console.print(command, highlight=False, soft_wrap=True)
 
 
 def rendered(result: ReadResult, format: str, width: int | None, color: bool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
 
@@ -73,6 +73,9 @@ class _StreamReplay:
         self.options, self.progress = options, progress
         self.plan = plan_stream(stream, queries)
         self.report = StreamReport(stream.name)
+        self._seen = 0
+        """The update at which all records are in."""
+        self._finals: dict[str, int] = {}
 
     def run(self) -> StreamReport:
         s = self.stream.interval
@@ -86,19 +89,20 @@ class _StreamReplay:
             self._keep_rejects(frame)
         if bounds.oldest_us is None or bounds.newest_us is None:
             return self.report
-        first, last = bounds.oldest_us // s, bounds.newest_us // s + 1
-        if self.options.until is not None:
-            last = min(last, self.options.until // s)
+        first, self._seen = bounds.oldest_us // s, bounds.newest_us // s + 1
+        limit = None if self.options.until is None else self.options.until // s
+        self._seen = self._seen if limit is None else min(self._seen, limit)
         done = {plan.query.name: self._done(plan.query.name, bounds) for plan in self.plan.queries}
         engine = self._engine(first, done, first)
-        missing = _first_missing(engine, first, last, done)
+        self._finals = _final_updates(engine, self._seen, limit)
+        missing = _first_missing(engine, first, self._finals, done)
         if missing is None:
             return self.report
         longest = max(spec.b for spec in self.plan.synopses)
         start = max(first, missing - longest)
         if start > first:
             engine = self._engine(start, done, first)
-        self._run(engine, start, last, bounds)
+        self._run(engine, start, max(self._finals.values()), bounds)
         return self.report
 
     def _engine(self, start: int, done: dict[str, frozenset[int]], first: int) -> Engine:
@@ -111,7 +115,7 @@ class _StreamReplay:
             start=start,
             seen_from=first,
             registered_at=first,
-            wanted=lambda query, end: end not in done[query],
+            wanted=lambda query, end: end not in done[query] and end <= self._finals[query] * self.stream.interval,
         )
 
     def _done(self, query: str, bounds: TimeBounds) -> frozenset[int]:
@@ -131,24 +135,28 @@ class _StreamReplay:
 
     def _run(self, engine: Engine, start: int, last: int, bounds: TimeBounds) -> None:
         s = self.stream.interval
-        batches = self._batches(self._cuts(start * s, last * s, bounds))
-        assert isinstance(engine.clock, VirtualClock)
-        for until, batch in batches:
+        for until, batch in self._batches(self._cuts(start * s, self._seen * s, bounds)):
             self.report.records += batch.records
             for need, partials in batch.partials:
                 engine.ingest(need, partials)
-            while engine.now < last and (engine.now + 1) * s <= until:
-                began = perf_counter()
-                engine.update()
-                engine.clock.advance_to(engine.now * s)
-                answers: list[Answer] = []
-                while (more := engine.run_next()) is not None:
-                    answers += more
-                self.report.engine_seconds += perf_counter() - began
-                self._commit(engine, answers, bounds, final=engine.now == last)
-                self.progress(self.stream.name, engine.now - start, last - start)
+            self._advance(engine, until // s, start, last, bounds)
+        self._advance(engine, last, start, last, bounds)
         self.report.synopsis_entries = engine.synopses.entries
         self.report.synopsis_bytes = engine.synopses.nbytes
+
+    def _advance(self, engine: Engine, to: int, start: int, last: int, bounds: TimeBounds) -> None:
+        """Every update up to ``to``, each with all that is due at it, committed as one."""
+        assert isinstance(engine.clock, VirtualClock)
+        while engine.now < min(to, last):
+            began = perf_counter()
+            engine.update()
+            engine.clock.advance_to(engine.now * self.stream.interval)
+            answers: list[Answer] = []
+            while (more := engine.run_next()) is not None:
+                answers += more
+            self.report.engine_seconds += perf_counter() - began
+            self._commit(engine, answers, bounds, final=engine.now == last)
+            self.progress(self.stream.name, engine.now - start, last - start)
 
     def _cuts(self, from_us: Microseconds, until_us: Microseconds, bounds: TimeBounds) -> list[Microseconds]:
         if self.options.cuts is not None:
@@ -183,11 +191,15 @@ class _StreamReplay:
         if not answers and not final:
             return
         began = perf_counter()
-        refreshes = tuple(Refresh(**vars(answer)) for answer in answers)
+        seen_us = self._seen * self.stream.interval
+        refreshes = tuple(
+            replace(Refresh(**vars(answer)), complete=answer.complete and answer.window_end <= seen_us)
+            for answer in answers
+        )
         progress = StreamProgress(
             stream=self.stream.name,
             interval=self.stream.interval,
-            updated_until=engine.now * self.stream.interval,
+            updated_until=min(engine.now, self._seen) * self.stream.interval,
             seen_from=bounds.oldest_us,
             newest=bounds.newest_us,
             records=bounds.records - bounds.without_time,
@@ -207,7 +219,19 @@ def _rescan(refresh: Refresh, bounds: TimeBounds) -> int:
     return int(bounds.records * min(1.0, seen / max(bounds.newest_us - bounds.oldest_us, 1)))
 
 
-def _first_missing(engine: Engine, first: int, last: int, done: dict[str, frozenset[int]]) -> int | None:
+def _final_updates(engine: Engine, seen: int, limit: int | None) -> dict[str, int]:
+    """The last update of each query: the first one it is due at when all records are in, so that every record is in
+    some answer of every query, whatever else is registered."""
+    periods = {query: task.period for task in engine.agenda.tasks for query in task.queries}
+    finals = {
+        plan.query.name: -(-seen // period) * period
+        for plan in engine.plan.queries
+        for period in [periods.get(plan.query.name, plan.slide)]
+    }
+    return finals if limit is None else {query: min(final, limit) for query, final in finals.items()}
+
+
+def _first_missing(engine: Engine, first: int, finals: dict[str, int], done: dict[str, frozenset[int]]) -> int | None:
     """The first update at which something is due that is not done."""
     s = engine.interval
     periods = {query: task.period for task in engine.agenda.tasks for query in task.queries}
@@ -216,6 +240,6 @@ def _first_missing(engine: Engine, first: int, last: int, done: dict[str, frozen
         name = plan.query.name
         grids = {periods.get(name, plan.slide)} | ({plan.slide} if plan.query.semantics == "restore" else set())
         for period in grids:
-            due = range((first // period + 1) * period, last + 1, period)
+            due = range((first // period + 1) * period, finals[name] + 1, period)
             missing += [next((end for end in due if end * s not in done[name]), None)]
     return min((end for end in missing if end is not None), default=None)

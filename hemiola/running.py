@@ -14,6 +14,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -43,8 +45,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_STATUS_SECONDS, _REQUEST_SECONDS = 1.0, 50.0
 _TICK_SECONDS, _HOUSEKEEPING_SECONDS = 0.25, 5.0
 _STOP_SECONDS = 8.0
+_BUSY_SECONDS = 2.0
+"""How long a commit waits for a locked database before the reason is shown and it is tried again."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
 Call = Callable[[], None]
@@ -74,7 +79,7 @@ class Daemon:
         try:
             self.state.claim(config.streams)
             self.catalog = Catalog(self.state.folder, config)
-            self.results = open_store(config.results, results_keep=config.results_keep)
+            self.results = open_store(config.results, results_keep=config.results_keep, busy_timeout=_BUSY_SECONDS)
         except BaseException:
             self.state.release()
             raise
@@ -269,7 +274,7 @@ class Daemon:
         """Answers a request, on the control socket's thread; what changes something is done on the engine's."""
         command = request.get("command")
         if command == "status":
-            return self.snapshot
+            return self._newest_snapshot()
         if command == "register":
             return self._done(lambda: self._register([str(path) for path in request["paths"]]))
         if command == "deregister":
@@ -278,7 +283,13 @@ class Daemon:
             return self._done(self._reload_now)
         raise RunError(f"the daemon knows no command {command}")
 
-    def _done(self, work: Callable[[], Any]) -> Any:
+    def _newest_snapshot(self) -> dict[str, Any]:
+        """As of now, or, while the engine is busy or waits for the results, as it last was."""
+        with suppress(FutureTimeout):
+            self._done(self._take_snapshot, _STATUS_SECONDS)
+        return self.snapshot
+
+    def _done(self, work: Callable[[], Any], patience: float = _REQUEST_SECONDS) -> Any:
         future: Future[Any] = Future()
 
         def call() -> None:
@@ -288,7 +299,7 @@ class Daemon:
                 future.set_exception(error)
 
         self._calls.put(call)
-        return future.result(timeout=60)
+        return future.result(timeout=patience)
 
     def _register(self, paths: list[str]) -> list[str]:
         new = self.catalog.register(paths, self.config.streams)

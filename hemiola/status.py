@@ -63,6 +63,8 @@ def _query(runtime: StreamRuntime, query: Query, health: QueryHealth, updated: M
     lag = None if updated is None or health.last_window_end is None else (updated - health.last_window_end) / 1e6
     facts = asdict(health)
     facts["last_window_end"] = time_text(health.last_window_end)
+    failure = None if runtime.live is None else runtime.live.engine.failures.get(query.name)
+    facts["last_error"] = failure or health.last_error
     return {
         "query": query.name,
         "stream": query.stream,

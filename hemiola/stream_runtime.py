@@ -225,6 +225,7 @@ class StreamRuntime:
             seen_from=newest.seen_from // self.stream.interval,
             wanted=lambda query, end: query not in self._gone,
         )
+        engine.isolate_failures = True
         self._gather(self.plan, start - self._longest, newest.batch, lambda found: self._resume(engine, found))
 
     def _resume_after(self, headers: Sequence[BatchHeader]) -> int:

@@ -166,6 +166,7 @@ class _Loader:
             synopsis=shape.synopsis,
             placement=shape.placement,
             consistent=shape.consistent,
+            place=document.locate((*entry.path, "synopsis" if shape.synopsis is not None else "name")),
         )
 
     def _finished(self, pending: PendingStream, queries: list[tuple[Query, QueryEntry]]) -> Stream:

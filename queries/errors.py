@@ -47,6 +47,9 @@ class InputError(HemiolaError):
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
+    def __str__(self) -> str:
+        return self.message
+
 
 class RunError(HemiolaError):
     """It failed at run time. Exit code 1."""

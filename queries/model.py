@@ -11,7 +11,7 @@ What stands above an aggregate (output columns, HAVING, ORDER BY, and everything
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from queries.types import Type
@@ -142,6 +142,8 @@ class Query:
     synopsis: str | None = None
     placement: str = "auto"
     consistent: str | None = None
+    place: str = field(default="", compare=False, repr=False)
+    """Where its ``synopsis:`` key, or else its name, stands: ``file:line:col``; for errors found when planning."""
 
     @property
     def from_(self) -> StreamWindow:

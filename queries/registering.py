@@ -23,7 +23,8 @@ def load_queries(path: str | os.PathLike[str], streams: Sequence[Stream]) -> lis
     found = []
     if document is not None and document.value is not None:
         value = document.value
-        place, items = (("queries",), value["queries"]) if isinstance(value, dict) and "queries" in value else ((), value)
+        place: tuple[str, ...] = ("queries",) if isinstance(value, dict) and "queries" in value else ()
+        items = value["queries"] if place else value
         loader, seen = _Loader(files, document), dict[str, str]()
         schemas = {stream.name: stream.types for stream in streams}
         for entry in files.entries(document, place, items):

@@ -6,18 +6,21 @@ from pathlib import Path
 
 from queries.errors import InputError, Problem
 from queries.model import Microseconds
+from results.sqlite_dialect import BUSY_TIMEOUT_SECONDS
 from results.sqlite_store import SqliteStore
 from results.store import ResultsStore
 
 _SQLITE = "sqlite:///"
 
 
-def open_store(url: str, *, results_keep: Microseconds | None = None) -> ResultsStore:
+def open_store(
+    url: str, *, results_keep: Microseconds | None = None, busy_timeout: float = BUSY_TIMEOUT_SECONDS
+) -> ResultsStore:
     """The results at ``url`` for writing; created with their folder when they do not exist yet.
 
     ``sqlite:////var/results.db`` is an absolute path, ``sqlite:///var/results.db`` one relative to the working folder.
     """
-    return SqliteStore(sqlite_path(url), results_keep=results_keep)
+    return SqliteStore(sqlite_path(url), results_keep=results_keep, busy_timeout=busy_timeout)
 
 
 def sqlite_path(url: str) -> Path:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scheduler.tasks import Task, first_deadline
 
-NEVER = -1
+NEVER = -(2**62)
 """Stands for the last run of a task, or the last refresh of a query, that has had none."""
 
 Urgency = tuple[int, int, int, str]

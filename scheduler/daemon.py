@@ -16,6 +16,8 @@ CATCH_UP = 5
 """Updates that may be waiting and are still taken one at a time."""
 _MOST_ANSWERS = 500
 """Answers gathered before they are handed over, though more of the same update are due."""
+_MOST_UPDATES = 50
+"""Updates done before progress is handed over, though more of them are waiting: a crash repeats no more."""
 
 
 class LiveStream:
@@ -63,9 +65,10 @@ class LiveStream:
         after every step and every advance."""
         if not self._answers and self.engine.now == self.committed:
             return None
-        if len(self._answers) < _MOST_ANSWERS and not self._falling_behind:
-            if self.engine.due or (self._jumping and self.waiting > 0):
-                return None
+        more_to_come = self.engine.due or (self._jumping and self.waiting > 0)
+        enough = len(self._answers) >= _MOST_ANSWERS or self.engine.now - self.committed >= _MOST_UPDATES
+        if more_to_come and not enough and not self._falling_behind:
+            return None
         answers, self._answers = tuple(self._answers), []
         self.committed = self.engine.now
         return answers

@@ -88,6 +88,9 @@ class Engine:
         self._subgroups = subgroups(members_of(plan), policy.joined)
         self.known_from: dict[Preaggregation, int] = {}
         """The first interval each synopsis has seen from its beginning, where that is later than ``seen_from``."""
+        self.isolate_failures = False
+        """Whether a query that fails is passed over (the daemon) instead of ending the run (replay)."""
+        self.failures: dict[str, str] = {}
         self._refreshed: dict[str, int] = {}
         registered_at = start if registered_at is None else registered_at
         self._since = {query.query.name: registered_at for query in plan.queries}
@@ -236,11 +239,13 @@ class Engine:
         answers = []
         for end, plans in sorted(ends.items()):
             started_at, began = self.clock.now(), perf_counter()
-            tables = execute(self.synopses, plans, self.now - end)
+            tables = self._executed(plans, self.now - end)
             each_ms = (perf_counter() - began) * 1000 / len(plans)
             together = tuple(sorted(tables))
             for plan in plans:
                 name = plan.query.name
+                if name not in tables:
+                    continue
                 answers.append(
                     Answer(
                         query=name,
@@ -258,6 +263,24 @@ class Engine:
                     )
                 )
         return answers
+
+    def _executed(self, plans: Sequence[QueryPlan], age: int) -> dict[str, pa.Table]:
+        """The answers by query. When the joint execution fails each query is tried alone: one that cannot be answered
+        (``failures`` says why) keeps no other from it."""
+        try:
+            tables = execute(self.synopses, plans, age)
+        except Exception:
+            if not self.isolate_failures:
+                raise
+            tables = {}
+            for plan in plans:
+                try:
+                    tables |= execute(self.synopses, [plan], age)
+                except Exception as error:
+                    self.failures[plan.query.name] = f"{type(error).__name__}: {error}"
+        for name in tables:
+            self.failures.pop(name, None)
+        return tables
 
     def _late_by(self, query: str, end: int) -> int:
         """In updates: over the slide's bound for the newest window end, since its own time for a restored one."""

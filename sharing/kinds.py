@@ -18,7 +18,7 @@ TOPK_LISTS = "topk_lists"
 def check_forced_kind(query: Query) -> None:
     """Raises ``IllegalSynopsis`` if the query asks for a kind that cannot keep its aggregates."""
     if query.synopsis is not None:
-        check_forced(query.select.leaf.aggregates, query.synopsis, query.name)
+        check_forced(query.select.leaf.aggregates, query.synopsis, query.name, query.place)
 
 
 def choose(need: Preaggregation, b: int, readers: Sequence[tuple[Query, Request]]) -> tuple[str, ...]:
@@ -57,5 +57,5 @@ def _forced(readers: Sequence[tuple[Query, Request]]) -> dict[Component, Query]:
             if other.synopsis != query.synopsis:
                 message = f"asks for a {query.synopsis} synopsis where {other.name} asks for {other.synopsis}"
                 hint = "they share it: ask for the same kind, or leave the choice of one to the planner"
-                raise InputError((Problem("synopsis", query.name, message, hint),))
+                raise InputError((Problem(query.place or "synopsis", query.name, message, hint),))
     return forced

@@ -47,7 +47,8 @@ class Planner:
 
     def add(self, query: Query) -> None:
         check_forced_kind(query)
-        parts = tuple(self._part(request) for request in self._requests(query))
+        insists = query.synopsis is not None
+        parts = tuple(self._part(request, insists) for request in self._requests(query))
         plan = QueryPlan(query, self.shelf[parts[0].reading.primary].name, parts)
         self.plans[query.name] = plan
         self._outputs[plan.output] = None
@@ -93,12 +94,15 @@ class Planner:
     def _has_exact(self, request: Request) -> bool:
         return self.shelf.exact(request.predicate, request.keys, request.input.listed) is not None
 
-    def _part(self, request: Request) -> Part:
-        return Part(request, self._reading(request))
+    def _part(self, request: Request, insists: bool = False) -> Part:
+        return Part(request, self._reading(request, insists))
 
-    def _reading(self, request: Request) -> Reading:
+    def _reading(self, request: Request, insists: bool) -> Reading:
+        """A query that insists on a kind of synopsis is not answered from others' by cost, only by SS1."""
         offers: list[Offer] = []
         for rule in RULES:
+            if insists and not rule.always:
+                continue
             offer = rule.offer(request, self.shelf, self.cost)
             if isinstance(offer, Offer):
                 if rule.always:

@@ -7,6 +7,8 @@ whose file exists is not read again. What was decided about a batch (which of it
 from __future__ import annotations
 
 import logging
+import os
+import re
 import threading
 import time
 import uuid
@@ -19,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from queries.errors import RunError
 from queries.model import Stream
+from spark_jobs.file_source_log import files_of_batch
 from spark_jobs.live_sources import FILE_FORMATS, read_files, read_live
 from spark_jobs.preaggregation import Batch, preaggregate_records
 from spark_jobs.raw_records import retaining
@@ -33,6 +36,8 @@ _SHORTEST_TRIGGER, _LONGEST_TRIGGER = 0.2, 10.0
 _ATTEMPTS = 3
 """How often a batch is tried before its unreadable files are set aside."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+_LIKE_GLOB_OR_URL = re.compile(r"[*?{\[]|^\w+:")
 
 Deliver = Callable[[StoredBatch], None]
 
@@ -55,7 +60,6 @@ class StreamIngest:
         """``folders``: of Spark's checkpoint and of raw records."""
         self.stream, self.store, self.event_time = stream, store, event_time
         self.needs: tuple[Preaggregation, ...] = ()
-        self.error: str | None = None
         self.batch_seconds = 0.0
         self._spark, self._deliver = spark, deliver
         self._checkpoint, self._raw = folders
@@ -63,7 +67,16 @@ class StreamIngest:
         self._query: StreamingQuery | None = None
         self._stopping = threading.Event()
         self._failures = 0
+        self._stopped_by: str | None = None
+        self._failed_with: str | None = None
         self._thread = threading.Thread(target=self._supervise, name=f"ingest-{stream.name}", daemon=True)
+
+    @property
+    def error(self) -> str | None:
+        path = self.stream.source.path
+        if path is not None and not _LIKE_GLOB_OR_URL.search(path) and not os.path.exists(path):
+            return f"stream {self.stream.name}: there is nothing at {path}"
+        return self._stopped_by
 
     def start(self) -> None:
         self._thread.start()
@@ -75,7 +88,7 @@ class StreamIngest:
             try:
                 self._query.stop()
             except Exception as error:  # the JVM may be gone already
-                logger.info("stream %s: Spark was gone before it was stopped: %s", self.stream.name, type(error).__name__)
+                logger.info("stream %s: Spark is gone already (%s)", self.stream.name, type(error).__name__)
 
     def join(self, timeout: float) -> None:
         self._thread.join(timeout)
@@ -90,8 +103,8 @@ class StreamIngest:
                     self._query.awaitTermination()
             except Exception as error:
                 if not self._stopping.is_set():
-                    self.error = str(error).splitlines()[0]
-                    logger.warning("stream %s: reading stopped and will be tried again: %s", self.stream.name, self.error)
+                    self._stopped_by = self._failed_with or str(error).splitlines()[0]
+                    logger.warning("%s; reading will be tried again", self._stopped_by)
             pause = _FIRST_PAUSE if time.monotonic() - began > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
             self._stopping.wait(pause)
 
@@ -116,10 +129,13 @@ class StreamIngest:
             stored = self._read(frame, batch, closed_before)
             self.store.write(stored)
             known = self.event_time.after(stored.header.newest)
+        except Exception as error:
+            self._failed_with = str(error).splitlines()[0]
+            raise
         finally:
             self.event_time.end(batch, known, time.time_ns() // 1000)
             self._failures = 0 if known is not None else self._failures + 1
-        self.error = None
+        self._stopped_by = self._failed_with = None
         self.batch_seconds = time.monotonic() - began
         self._deliver(stored)
 
@@ -128,7 +144,7 @@ class StreamIngest:
         raw = f"{batch:012d}-{self._run}-{self._failures}"
         unreadable: list[pa.Table] = []
         if self._failures >= _ATTEMPTS and self.stream.source.format in FILE_FORMATS:
-            frame, unreadable = self._without_unreadable_files(frame)
+            frame, unreadable = self._without_unreadable_files(frame, batch)
         done = preaggregate_records(
             retaining(frame, self.stream, self._raw / raw, closed_before), self.stream, needs, closed_before
         )
@@ -169,11 +185,11 @@ class StreamIngest:
             needs=tuple(describe_need(need) for need in needs),
         )
 
-    def _without_unreadable_files(self, frame: DataFrame) -> tuple[DataFrame, list[pa.Table]]:
+    def _without_unreadable_files(self, frame: DataFrame, batch: int) -> tuple[DataFrame, list[pa.Table]]:
         """The batch without the files that cannot be read, and those as rejects: their names, and why."""
         good: list[str] = []
         rejects = []
-        for path in frame.inputFiles():
+        for path in files_of_batch(self._checkpoint, batch):
             try:
                 with wrap_spark_errors():
                     preaggregate_records(read_files(self._spark, self.stream, [path]), self.stream, ())

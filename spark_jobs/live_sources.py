@@ -62,7 +62,8 @@ def _problems(stream: Stream, config: Config) -> list[Problem]:
         topics = [name for name in _KAFKA_TOPICS if name in options]
         if len(topics) != 1:
             found.append(problem("a kafka source needs one of subscribe, subscribePattern and assign", "subscribe: t"))
-        found += [problem(f"{name} is set by Spark itself", "remove the option") for name in _KAFKA_OWN if name in options]
+        own = [name for name in _KAFKA_OWN if name in options]
+        found += [problem(f"{name} is set by Spark itself", "remove the option") for name in own]
         packages = dict(config.spark.conf)
         if not any("kafka" in packages.get(key, "") for key in ("spark.jars.packages", "spark.jars")):
             hint = "spark: {conf: {spark.jars.packages: org.apache.spark:spark-sql-kafka-0-10_2.13:<Spark's version>}}"

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from queries.errors import RunError
 from queries.model import Microseconds, Scalar, Stream, Value
 from spark_jobs.session import wrap_spark_errors
 from spark_jobs.sources import CORRUPT
@@ -55,10 +56,16 @@ def preaggregate_records(
     """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records of intervals before
     ``closed_before`` are late and among the rejected ones."""
     columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
-    with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
-        records = frame.select(*_projection(frame, stream, columns, closed_before))
-        worker = _worker(tuple(needs), columns)
-        answers = records.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
+    try:
+        with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
+            records = frame.select(*_projection(frame, stream, columns, closed_before))
+            worker = _worker(tuple(needs), columns)
+            answers = records.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
+    except RunError as error:
+        culprit = _failing(frame, columns)
+        if culprit is None:
+            raise
+        raise RunError(f"{error.message} (in the expression {culprit})", hint=error.hint) from error
     batch = Batch()
     for need, payload, count in zip(*(answers[name].to_pylist() for name in answers.column_names), strict=True):
         if need == _COUNTED:
@@ -70,6 +77,23 @@ def preaggregate_records(
         else:
             batch.partials.append((needs[need], _decoded(payload)))
     return batch
+
+
+def _failing(frame: DataFrame, columns: dict[Value, str]) -> str | None:
+    """The first expression that Spark cannot evaluate on these records; None if the fault lies elsewhere."""
+    try:
+        with wrap_spark_errors():
+            frame.select(F.count(F.lit(1))).collect()
+    except RunError:
+        return None
+    for value in columns:
+        assert isinstance(value, Scalar)
+        try:
+            with wrap_spark_errors():
+                frame.select(F.count(F.expr(value.sql))).collect()
+        except RunError:
+            return value.sql.replace("`", "")
+    return None
 
 
 def _note(batch: Batch, counted: dict[str, int | None]) -> None:

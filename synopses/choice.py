@@ -34,13 +34,14 @@ KINDS: dict[str, Callable[[Sequence[Component], int], Synopsis]] = {
 class IllegalSynopsis(InputError):
     """A kind was asked for that cannot keep the aggregate. ``reason`` says which requirement fails."""
 
-    def __init__(self, what: str, kind: str, reason: str, legal: Sequence[str], query: str | None = None) -> None:
+    def __init__(
+        self, what: str, kind: str, reason: str, legal: Sequence[str], query: str | None = None, place: str = ""
+    ) -> None:
         self.kind, self.reason, self.legal = kind, reason, tuple(legal)
-        hint = f"use {' or '.join(legal)}, or leave the choice to the planner" if legal else None
-        super().__init__(
-            (Problem("synopsis", query, f"{what} cannot be kept in {_article(kind)} synopsis: {reason}", hint),)
-        )
-        self.query, self.hint = query, hint
+        choices = [name for name in legal if name != TOP_K_LISTS]
+        hint = f"use {' or '.join(choices)}, or leave out synopsis:" if choices else "leave out synopsis:"
+        message = f"{what} cannot be kept in {_article(kind)} synopsis: {reason}"
+        super().__init__((Problem(place or "synopsis", query, message, hint),))
 
 
 def legal_kinds(component: Component) -> tuple[str, ...]:
@@ -84,12 +85,13 @@ def legal_kinds_of(call: AggregateCall) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind != TOP_K_LISTS and all(kind in legal for legal in kinds))
 
 
-def check_forced(calls: Sequence[AggregateCall], forced: str, query: str | None = None) -> None:
+def check_forced(calls: Sequence[AggregateCall], forced: str, query: str | None = None, place: str = "") -> None:
     """Raises ``IllegalSynopsis`` for the first aggregate that the forced kind cannot keep."""
     for call in calls:
         legal = legal_kinds_of(call)
         if forced not in legal:
-            raise IllegalSynopsis(call.function, forced, _reason(forced), legal, query)
+            name = "COUNT(DISTINCT x)" if call.function == "COUNT_DISTINCT" else call.function
+            raise IllegalSynopsis(name, forced, _reason(forced), legal, query, place)
 
 
 def scan_pays_from(b: int) -> float:

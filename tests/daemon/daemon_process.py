@@ -53,6 +53,11 @@ class Daemon:
         self.config = folder / "config.yaml"
         self.config.write_text(head + queries)
 
+    def limit_files(self, most: int) -> None:
+        """At most so many files per micro-batch."""
+        options = f"path: data, options: {{maxFilesPerTrigger: {most}}}"
+        self.config.write_text(self.config.read_text().replace("path: data", options))
+
     def start(self) -> None:
         command = [sys.executable, "-m", "hemiola", "run", str(self.config), "--json"]
         with open(self.folder / "log", "ab") as log:

@@ -43,7 +43,8 @@ class ThreadDaemon(Daemon):
         made.wait(30)
         if self.failure is not None:
             raise self.failure
-        self.wait("its control socket", lambda: self.running.snapshot and socket_path(self.running.config.state).exists())
+        control = socket_path(self.running.config.state)
+        self.wait("its control socket", lambda: self.running.snapshot and control.exists())
 
     def stop(self, patience: float = 60) -> int:
         self.running.stop()

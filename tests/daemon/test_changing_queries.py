@@ -26,7 +26,8 @@ SHAPES = (
     "SELECT src, SUM(length) AS bytes FROM packets [WINDOW {w} s SLIDE {p} s] GROUP BY src",
     "SELECT src, MIN(length) AS low, MAX(length) AS high FROM packets [WINDOW {w} s SLIDE {p} s] GROUP BY src",
     "SELECT COUNT(*) AS n, AVG(length) AS mean FROM packets [WINDOW {w} s SLIDE {p} s]",
-    "SELECT length % 10 AS digit, COUNT(DISTINCT src) AS sources FROM packets [WINDOW {w} s SLIDE {p} s] GROUP BY length % 10",
+    "SELECT length % 10 AS digit, COUNT(DISTINCT src) AS sources FROM packets [WINDOW {w} s SLIDE {p} s] "
+    "GROUP BY length % 10",
     "SELECT SUM(length) AS bytes FROM packets [WINDOW {w} s SLIDE {p} s] WHERE src = 's{v}'",
     "SELECT MAX(length) AS high FROM packets [WINDOW {w} s SLIDE {p} s] WHERE length < {v}00",
 )
@@ -113,7 +114,7 @@ def test_fifty_queries_come_and_go_at_random(daemon, record_property):
 def test_a_query_with_nothing_to_reach_back_to_is_incomplete_until_it_is(tmp_path, spark):
     queries = "".join(f"  - {{name: {name}, sql: '{sql}'}}\n" for name, sql in STEADY.items())
     daemon = ThreadDaemon(tmp_path, queries, lateness="3s", other="retain: 2s").use(spark)
-    daemon.config.write_text(daemon.config.read_text().replace("path: data", "path: data, options: {maxFilesPerTrigger: 6}"))
+    daemon.limit_files(6)
     for number in range(60):
         daemon.feed(second(number))
     daemon.start()
@@ -128,7 +129,7 @@ def test_a_query_with_nothing_to_reach_back_to_is_incomplete_until_it_is(tmp_pat
     complete = [value for _, value in states]
     assert complete[0] == 0 and complete[-1] == 1 and complete == sorted(complete)
     case = Case("longer", "SELECT src, MAX(length) AS high FROM packets [WINDOW 20 s SLIDE 1 s] GROUP BY src")
-    assert not [line for line in differences(daemon.folder / "results.db", daemon.raw(), [case], ends_of(states))]
+    assert differences(daemon.folder / "results.db", daemon.raw(), [case], ends_of(states)) == []
 
 
 def test_what_is_wrong_changes_nothing(daemon):
@@ -147,3 +148,33 @@ def test_what_is_wrong_changes_nothing(daemon):
         Running(validate(daemon.config))
     assert [line["query"] for line in daemon.status()["queries"]] == list(STEADY)
     assert daemon.stop() == 0
+
+
+def test_an_edited_config_is_taken_over_whole_and_changes_survive_a_restart(daemon):
+    for number in range(12):
+        daemon.feed(second(number))
+    daemon.start()
+    daemon.wait_until_updated(11)
+    added = "SELECT src, COUNT(*) AS n FROM packets [WINDOW 4 s SLIDE 1 s] GROUP BY src"
+    edited = "SELECT MAX(length) AS high FROM packets [WINDOW 6 s SLIDE 1 s]"
+    register(daemon, "added", added)
+    text = daemon.config.read_text()
+    daemon.config.write_text(text + f"  - {{name: edited, sql: '{edited}'}}\n  - {{name: bad, sql: 'SELECT'}}\n")
+    with pytest.raises(InputError, match="bad"):
+        ask(daemon, "reload")
+    assert [line["query"] for line in daemon.status()["queries"]] == [*STEADY, "added"]
+    daemon.config.write_text(text + f"  - {{name: edited, sql: '{edited}'}}\n")
+    ask(daemon, "reload")
+    ask(daemon, "deregister", names=["steady_count"])
+    assert [line["query"] for line in daemon.status()["queries"]] == ["steady_sum", "edited", "added"]
+    daemon.feed(second(12))
+    assert daemon.stop() == 0
+
+    daemon.feed(second(13))
+    daemon.start()
+    assert [line["query"] for line in daemon.status()["queries"]] == ["steady_sum", "edited", "added"]
+    daemon.wait("answers of all", lambda: all(daemon.ends(name)[-1:] == [13] for name in ("edited", "added")))
+    assert daemon.stop() == 0
+    cases = [Case("edited", edited), Case("added", added), Case("steady_sum", STEADY["steady_sum"])]
+    assert differences(daemon.folder / "results.db", daemon.raw(), cases) == []
+    assert daemon.rows("SELECT count(*) > 0 FROM steady_count") == [(1,)]

@@ -17,7 +17,13 @@ from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
 
 SQL = "SELECT src, SUM(length) AS bytes FROM packets [WINDOW 5 s SLIDE 1 s] GROUP BY src"
-LOCK = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN EXCLUSIVE'); print('locked', flush=True); sys.stdin.read()"
+LOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("BEGIN EXCLUSIVE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ from datetime import timedelta
 
 import pyarrow as pa
 
-from tests.daemon.daemon_process import SCHEMA, START, Daemon, second
+from tests.daemon.daemon_process import SCHEMA, START, second
+from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
 
 SQL = "SELECT src, COUNT(*) AS n, SUM(length) AS bytes FROM packets [WINDOW 8 s SLIDE 2 s] GROUP BY src"
 
 
-def test_late_records_within_the_lateness_count_and_others_are_kept_apart(tmp_path):
+def test_late_records_within_the_lateness_count_and_others_are_kept_apart(tmp_path, spark):
     """Every record arrives up to 10 s after its time; the lateness is 5 s. One file is one arrival second."""
-    daemon = Daemon(
-        tmp_path, f"  - {{name: by_src, semantics: restore, sql: '{SQL}'}}\n", lateness="5s", other="idle_timeout: 4s"
-    )
-    daemon.config.write_text(daemon.config.read_text().replace("path: data", "path: data, options: {maxFilesPerTrigger: 2}"))
+    query = f"  - {{name: by_src, semantics: restore, sql: '{SQL}'}}\n"
+    daemon = ThreadDaemon(tmp_path, query, lateness="5s", other="idle_timeout: 4s").use(spark)
+    daemon.limit_files(2)
     chance = random.Random(4)
     arrivals: dict[int, list[dict[str, object]]] = {}
     records = [row for number in range(40) for row in second(number, 10).to_pylist()]
@@ -43,8 +43,9 @@ def test_late_records_within_the_lateness_count_and_others_are_kept_apart(tmp_pa
     assert set(range(2, 43, 2)) <= set(daemon.ends("by_src"))
 
 
-def test_malformed_lines_are_counted_and_kept(tmp_path):
-    daemon = Daemon(tmp_path, "  - {name: n, sql: 'SELECT COUNT(*) AS n FROM packets [WINDOW 2 s SLIDE 1 s]'}\n")
+def test_malformed_lines_are_counted_and_kept(tmp_path, spark):
+    query = "  - {name: n, sql: 'SELECT COUNT(*) AS n FROM packets [WINDOW 2 s SLIDE 1 s]'}\n"
+    daemon = ThreadDaemon(tmp_path, query).use(spark)
     daemon.config.write_text(daemon.config.read_text().replace("format: parquet", "format: json"))
     lines = ['{"ts":"2026-03-01T00:00:00Z","src":"a","length":1}', '{"ts":"2026-03-01T00:00:00.5Z","length":"many"}',
              '{"src":"b","length":2}', "no json", '{"ts":"2026-03-01T00:00:03Z","src":"a","length":3}']  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.daemon.daemon_process import Daemon, second
+from tests.daemon.daemon_process import second
+from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
 
 SQL = "SELECT src, SUM(length) AS bytes FROM packets [WINDOW 10 s SLIDE 3 s] GROUP BY src"
@@ -12,13 +13,13 @@ QUERIES = f"""
 """
 
 
-def test_after_ten_slides_of_down_time_restore_has_all_and_no_restore_the_newest(tmp_path):
+def test_after_ten_slides_of_down_time_restore_has_all_and_no_restore_the_newest(tmp_path, spark):
     """
     updates   |---- running ----| 21        off         51 |-- running
     kept      3  6  9 … 18 21    24 27 30 33 36 39 42 45 48 51    all, those missed marked as restored
     newest    …                                             51    the newest only
     """
-    daemon = Daemon(tmp_path, QUERIES)
+    daemon = ThreadDaemon(tmp_path, QUERIES).use(spark)
     for number in range(21):
         daemon.feed(second(number))
     daemon.feed(second(21).slice(0, 1))

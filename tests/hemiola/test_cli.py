@@ -134,3 +134,18 @@ def test_wrong_configs_and_explain_load_no_spark(config):
         "assert 'pyspark' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program, str(config)], check=True, capture_output=True)
+
+
+def test_a_synopsis_that_cannot_keep_the_aggregate_is_refused_at_its_place(config, capsys):
+    config.write_text(CONFIG.replace("SUM(length)", "MAX(length)") + "    synopsis: running\n")
+    for command in ("validate", "explain", "replay"):
+        code, _, err = run(capsys, command, config)
+        assert code == 2
+        assert err.startswith(f"{config}:10:15: query by_src: MAX cannot be kept in a running synopsis")
+        assert err.count("hint:") == 1
+
+
+def test_a_picture_that_cannot_be_written_is_no_traceback(config, capsys, tmp_path):
+    code, _, err = run(capsys, "explain", config, "--svg", tmp_path / "absent" / "plan.svg")
+    assert code == 1
+    assert "cannot be written" in err

@@ -159,3 +159,34 @@ def test_a_missing_source_is_a_run_time_failure_that_names_it(tmp_path, spark):
     with pytest.raises(hemiola.RunError, match="packets") as failed:
         hemiola.replay(write_config(tmp_path), spark=spark)
     assert failed.value.hint
+
+
+def write_rows(folder: Path, rows: list[tuple[datetime, str, int]]) -> None:
+    schema = pa.schema([("ts", pa.timestamp("us", tz="UTC")), ("src", pa.string()), ("length", pa.int64())])
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    put(folder, "rows", pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema))
+
+
+def test_windows_that_end_before_1970_are_there(tmp_path, spark):
+    dawn = datetime(1970, 1, 1, tzinfo=UTC)
+    write_rows(tmp_path, [(dawn + timedelta(seconds=second), "a", 1) for second in range(-20, 10)])
+    hemiola.replay(write_config(tmp_path), spark=spark)
+    ends = [row[1] for row in answers(tmp_path)["by_src"]]
+    assert ends[0] == "1969-12-31T23:59:42.000000Z" and len(ends) == 15
+
+
+def test_the_last_records_are_answered_whatever_else_is_registered(tmp_path, spark):
+    write_rows(tmp_path, [(START + timedelta(seconds=7), "a", 5)])
+    hourly = "  - {name: hourly, sql: 'SELECT src, SUM(length) AS s FROM packets [WINDOW 1 h] GROUP BY src'}\n"
+    hemiola.replay(write_config(tmp_path, more=hourly), spark=spark)
+    with sqlite3.connect(tmp_path / "var" / "results.db") as results:
+        rows = results.execute("SELECT window_end, complete, src, s FROM hourly").fetchall()
+    assert rows == [("2026-03-01T01:00:00.000000Z", 0, "a", 5)]
+
+
+def test_an_expression_that_fails_is_named(tmp_path, spark):
+    put(tmp_path, "all", packets(0, 10))
+    wrong = "  - {name: wrong, sql: 'SELECT SUM(length * 9223372036854775807) AS s FROM packets [WINDOW 4 s]'}\n"
+    with pytest.raises(hemiola.RunError, match=r"overflow.*length \* 9223372036854775807") as failed:
+        hemiola.replay(write_config(tmp_path, more=wrong), spark=spark)
+    assert "CAST" in str(failed.value)

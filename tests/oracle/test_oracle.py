@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -76,7 +76,8 @@ def test_every_window_end_on_the_grid_is_there(case, replayed):
     table = events()
     newest = max(table["ts"].to_pylist())
     slide, second = case.slide, int(START.timestamp())
-    grid = range(second // slide * slide + slide, int(newest.timestamp()) + 2, slide)
+    past_the_newest = -(-(int(newest.timestamp()) + 1) // slide) * slide
+    grid = range(second // slide * slide + slide, past_the_newest + 1, slide)
     expected = [datetime.fromtimestamp(end, UTC).replace(tzinfo=None) for end in grid]
     with sqlite3.connect(replayed) as results:
         assert window_ends(results, case.name) == expected
@@ -87,9 +88,11 @@ def test_frame_columns_tell_the_truth(replayed):
         rows = results.execute(
             "SELECT window_start, window_end, complete, refreshed_at, late_by, restored FROM by_src_longer"
         ).fetchall()
+    all_in = max(events()["ts"].to_pylist()).replace(microsecond=0) + timedelta(seconds=1)
+    assert {complete for _, _, complete, *_ in rows} == {0, 1}
     for start, end, complete, refreshed_at, late_by, restored in rows:
         assert datetime.fromisoformat(end).timestamp() - datetime.fromisoformat(start).timestamp() == 60
-        assert complete == (datetime.fromisoformat(start) >= START)
+        assert complete == (datetime.fromisoformat(start) >= START and datetime.fromisoformat(end) <= all_in)
         assert (refreshed_at, late_by, restored) == (end, 0.0, 0)
 
 
