@@ -7,6 +7,7 @@ read: only the records of the asked window, pre-aggregated as the shared plan wo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,14 +111,10 @@ def _from_source(config: Config, query: Query, spark: SparkSession | None) -> An
     plan = plan_stream(config.stream(query.stream), config.queries_on(query.stream))
     sources = matching(plan, query).sources
     needed = StreamPlan(plan.stream, tuple(plan.synopsis(source) for source in sources), (), plan.statistics)
-    from spark_jobs.session import open_session
+    from spark_jobs.session import spark_session
 
-    session = spark if spark is not None else open_session(config.spark, "hemiola ask")
-    try:
+    with spark_session(config.spark, "hemiola ask") if spark is None else nullcontext(spark) as session:
         return _as_of_the_end(needed, query, session)
-    finally:
-        if spark is None:
-            session.stop()
 
 
 def _as_of_the_end(plan: StreamPlan, query: Query, spark: SparkSession) -> Answer:
