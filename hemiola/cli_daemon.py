@@ -48,8 +48,11 @@ def register(
     config: ConfigPath, files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="files with queries:")]
 ) -> None:
     """Have a running daemon keep more queries fresh; all of them, or none when one is wrong."""
-    names = _ask(config, "register", paths=[str(path.absolute()) for path in files])
+    found = _ask(config, "register", paths=[str(path.absolute()) for path in files])
+    names = found["registered"]
     typer.echo(f"registered {', '.join(names)}" if names else "nothing to register")
+    for warning in found["warnings"]:
+        typer.echo(warning, err=True)
 
 
 def deregister(

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from hemiola.admitting import check_admission
+from hemiola.asking import answer_now
 from hemiola.audit import AUDIT_TAG, Auditor
 from hemiola.catalog import Catalog
 from hemiola.control import ControlServer, Request
@@ -32,10 +34,11 @@ from hemiola.stream_runtime import BACKFILL_TAG, StreamRuntime
 from queries.config import load_config
 from queries.errors import HemiolaError, RunError
 from queries.model import Config
+from queries.registering import load_queries
 from results import open_store
 from results.store import Refresh, ResultsUnavailable, Update
 from scheduler.clocks import WallClock
-from scheduler.engine import Answer
+from scheduler.engine import Answer, Engine
 from scheduler.streams import GlobalScheduler
 from spark_jobs.live_sources import check_live_sources
 from synopses.partials_store import StoredBatch
@@ -281,7 +284,13 @@ class Daemon:
             return self._done(lambda: self._deregister([str(name) for name in request["names"]]))
         if command == "reload":
             return self._done(self._reload_now)
+        if command == "ask":
+            return self._done(lambda: answer_now(str(request["sql"]), self.config.streams, self._engine_of))
         raise RunError(f"the daemon knows no command {command}")
+
+    def _engine_of(self, stream: str) -> Engine | None:
+        live = self.runtimes[stream].live
+        return None if live is None else live.engine
 
     def _newest_snapshot(self) -> dict[str, Any]:
         """As of now, or, while the engine is busy or waits for the results, as it last was."""
@@ -301,10 +310,15 @@ class Daemon:
         self._calls.put(call)
         return future.result(timeout=patience)
 
-    def _register(self, paths: list[str]) -> list[str]:
+    def _register(self, paths: list[str]) -> dict[str, list[str]]:
+        """The names registered, and a sentence for each with which somebody will be late (``admission: warn``)."""
+        registered = self.catalog.queries
+        known = {query.name for query in registered}
+        asked = [query for path in paths for query, _ in load_queries(path, self.config.streams)]
+        warnings = check_admission(self.config, registered, [query for query in asked if query.name not in known])
         new = self.catalog.register(paths, self.config.streams)
         self._adopt_catalog()
-        return [query.name for query in new]
+        return {"registered": [query.name for query in new], "warnings": list(warnings)}
 
     def _deregister(self, names: list[str]) -> list[str]:
         self.catalog.deregister(names)

@@ -18,9 +18,10 @@ from queries.model import Microseconds, Query, SchedulerSettings, Stream
 from results.definition import definition
 from results.store import ResultsStore, StreamProgress
 from scheduler.clocks import Clock
-from scheduler.cost import CostModel
+from scheduler.cost import CalibratedCost
 from scheduler.daemon import LiveStream
 from scheduler.engine import Engine
+from scheduler.plan_cost import modelled_cost
 from scheduler.policies import make_policy
 from sharing.plan import StreamPlan, add, plan_stream, remove
 from spark_jobs.backfill import Gathered, backfill, gather_partials
@@ -219,7 +220,7 @@ class StreamRuntime:
         engine = Engine(
             self.plan,
             make_policy(settings.policy, settings.sharing, settings.idle),
-            CostModel(),
+            CalibratedCost(modelled_cost(self.plan)),
             self.clock,
             start=start,
             seen_from=newest.seen_from // self.stream.interval,

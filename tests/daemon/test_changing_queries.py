@@ -73,6 +73,8 @@ def test_fifty_queries_come_and_go_at_random(daemon, record_property):
         fed += 1
     daemon.start()
     daemon.wait_until_updated(39)
+    answer = ask(daemon, "ask", sql=next(iter(STEADY.values())))
+    assert isinstance(answer, dict) and answer["rows"]
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
     live: dict[str, str] = {}

@@ -21,6 +21,7 @@ from scheduler.policies import make_policy
 from sharing.plan import plan_stream
 from synopses.partials_store import BatchHeader, PartialsStore, StoredBatch, describe_need
 
+pytestmark = pytest.mark.slow
 SECOND = 1_000_000
 SCHEMA = (Column("ts", Type.TIMESTAMP), Column("x", Type.BIGINT))
 STREAM = Stream("s", Source("parquet", "data"), SCHEMA, "ts", SECOND)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.errors import RunError
@@ -28,7 +28,6 @@ SHAPES = ["{a} + {b} * 2", "{a} - {b}", "-{a}", "{a} / 4", "{a} = {b}", "{a} < {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=25)
 @given(rows=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=8))
 def test_agrees_with_duckdb(shape, rows):
     sql = f"SELECT SUM(a) AS p, SUM(b) AS q, {shape.format(a='SUM(a)', b='SUM(b)')} AS r FROM s [WINDOW 1 s]"
