@@ -5,16 +5,43 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 OUT = Path(__file__).parent / "out"
 _PACKAGES = ("pyspark", "numpy", "pyarrow", "duckdb", "polars", "datasketches")
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One row of the table of ratios: ``measured`` is to be at least ``asked``, or at most."""
+
+    what: str
+    against: str
+    measured: float
+    asked: float
+    at_most: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.measured <= self.asked if self.at_most else self.measured >= self.asked
+
+    def row(self) -> tuple[str, ...]:
+        sign = "≤" if self.at_most else "≥"
+        return (
+            self.what,
+            self.against,
+            f"{sign} {self.asked:g}×",
+            f"{self.measured:.3g}×",
+            "met" if self.met else "short",
+        )
 
 
 def machine() -> dict[str, Any]:
@@ -25,28 +52,58 @@ def machine() -> dict[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform(), **versions}
+    return {
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        **versions,
+    }
 
 
-def side_by_side(contenders: Mapping[str, Callable[[], Any]], rounds: int = 3, seed: int = 1) -> dict[str, float]:
-    """Median seconds of each contender over rounds in which all run, in a new order each time."""
+@dataclass(frozen=True)
+class Time:
+    """``cpu`` has the seconds of all threads of this process: what is left to compare on a machine that others use."""
+
+    wall: float
+    cpu: float
+
+
+def timed(work: Callable[[], Any]) -> Time:
+    wall, cpu = perf_counter(), process_time()
+    work()
+    return Time(perf_counter() - wall, process_time() - cpu)
+
+
+def rounds_of(contenders: Mapping[str, Callable[[], Any]], rounds: int = 3, seed: int = 1) -> dict[str, list[Time]]:
+    """The times of each contender over rounds in which all run, in a new order each time."""
     chance = Random(seed)
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    times: dict[str, list[Time]] = {name: [] for name in contenders}
     for _ in range(rounds):
         names = list(contenders)
         chance.shuffle(names)
         for name in names:
-            began = perf_counter()
-            contenders[name]()
-            seconds[name].append(perf_counter() - began)
-    return {name: median(times) for name, times in seconds.items()}
+            times[name].append(timed(contenders[name]))
+    return times
 
 
-def save(name: str, figures: Mapping[str, Any]) -> Path:
+def side_by_side(contenders: Mapping[str, Callable[[], Any]], rounds: int = 3, seed: int = 1) -> dict[str, float]:
+    """Median seconds of each contender (``rounds_of``)."""
+    return {name: median(time.wall for time in times) for name, times in rounds_of(contenders, rounds, seed).items()}
+
+
+def save(name: str, figures: Mapping[str, Any], ratios: Sequence[Ratio] = ()) -> Path:
+    """Writes ``<name>.json``; ``python -m benchmarks`` gathers the ratios of all of them."""
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}.json"
-    path.write_text(json.dumps({"machine": machine(), **figures}, indent=2, default=str))
+    content = {"machine": machine(), **figures, "ratios": [asdict(ratio) for ratio in ratios]}
+    path.write_text(json.dumps(content, indent=2, default=str))
     return path
+
+
+def print_ratios(ratios: Sequence[Ratio]) -> None:
+    print_table(("what", "against", "asked", "measured", ""), [ratio.row() for ratio in ratios])
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:

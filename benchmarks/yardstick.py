@@ -43,7 +43,8 @@ class Question:
     @property
     def sql(self) -> str:
         keys = ", ".join(self.keys)
-        inner = f"SELECT {keys}, SUM(length) AS bytes FROM packets [WINDOW {self.window} s SLIDE {self.slide} s] GROUP BY {keys}"
+        window = f"[WINDOW {self.window} s SLIDE {self.slide} s]"
+        inner = f"SELECT {keys}, SUM(length) AS bytes FROM packets {window} GROUP BY {keys}"
         return (
             f"{inner} ORDER BY bytes DESC LIMIT 10" if self.top else f"SELECT QUANTILE(bytes, 0.9) AS q FROM ({inner})"
         )
@@ -61,7 +62,7 @@ def questions(per_group: int = 30, seed: int = 85) -> list[Question]:
 
 
 def packets(intervals: int, rate: int, seed: int = 85) -> pa.Table:
-    """``rate`` packets per interval of one second; skewed keys: 1,000 sources and destinations, 100 protocols, ports."""
+    """``rate`` packets per interval of one second; skewed: 1,000 sources, destinations, 100 protocols, ports."""
     chance = np.random.default_rng(seed)
     rows = intervals * rate
 

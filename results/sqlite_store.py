@@ -52,6 +52,7 @@ class SqliteStore:
         self._keep = results_keep
         self._tables: dict[str, AnswerTable] = {}
         self._oldest: dict[str, dict[str, str]] = {}
+        self._newest: dict[str, str] = {}
         try:
             self._database.parent.mkdir(parents=True, exist_ok=True)
             self._lock = WriterLock(self._database)
@@ -72,6 +73,7 @@ class SqliteStore:
             tables = registration.register(self._connection, queries, registered_at)
         self._tables = tables
         self._oldest = self._oldest_by_stream()
+        self._newest = self._newest_by_query()
 
     def done(self, query: str) -> npt.NDArray[np.int64]:
         with explained(self._database):
@@ -96,16 +98,20 @@ class SqliteStore:
     def commit(self, update: Update) -> None:
         progress = update.progress
         oldest = dict(self._oldest.get(progress.stream, {}))
+        newest: dict[str, str] = {}
         with explained(self._database), transaction(self._connection):
             for refresh in update.refreshes:
-                self._put_answer(refresh)
                 end = time_text(refresh.window_end)
+                before = newest.get(refresh.query, self._newest.get(refresh.query, ""))
+                self._put_answer(refresh, again=end <= before)
                 oldest[refresh.query] = min(end, oldest.get(refresh.query, end))
+                newest[refresh.query] = max(end, before)
             self._connection.executemany(_PUT_REFRESH, map(_refresh_row, update.refreshes))
             self._connection.execute(_PUT_STREAM, _stream_row(progress))
             if self._keep is not None:
                 self._forget(progress.stream, self._keep, oldest)
         self._oldest[progress.stream] = oldest
+        self._newest |= newest
 
     def put_rejects(self, stream: str, batch: str, rejects: pa.Table) -> None:
         reasons, records = (values(rejects[name], Type.STRING) for name in ("reason", "record"))
@@ -128,13 +134,15 @@ class SqliteStore:
     ) -> None:
         self.close()
 
-    def _put_answer(self, refresh: Refresh) -> None:
+    def _put_answer(self, refresh: Refresh, again: bool) -> None:
+        """``again`` says that the table may have rows of this window end already."""
         table = self._tables.get(refresh.query)
         if table is None:
             raise RunError("answers came for a query that is not registered in the results", query=refresh.query)
-        self._connection.execute(
-            f"DELETE FROM {quote(table.name)} WHERE window_end = ?", (time_text(refresh.window_end),)
-        )
+        if again:
+            self._connection.execute(
+                f"DELETE FROM {quote(table.name)} WHERE window_end = ?", (time_text(refresh.window_end),)
+            )
         if refresh.table.num_rows:
             try:
                 self._connection.executemany(insert_rows(table), _answer_rows(table, refresh))
@@ -160,6 +168,12 @@ class SqliteStore:
                 del oldest[query]
             else:
                 oldest[query] = end
+
+    def _newest_by_query(self) -> dict[str, str]:
+        """Of every registered query, the newest window end its table may have rows of."""
+        with explained(self._database):
+            rows = self._connection.execute("SELECT query, max(window_end) FROM hemiola_refreshes GROUP BY query")
+            return dict(rows.fetchall())
 
     def _oldest_by_stream(self) -> dict[str, dict[str, str]]:
         """Of every table there still is, archives included, the oldest window end."""

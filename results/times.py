@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from queries.model import Microseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(maxsize=4096)
 def time_text(time: Microseconds) -> str:
     """``2026-11-18T06:31:42.123456Z`` for microseconds since the epoch."""
     moment = _EPOCH + timedelta(microseconds=time)

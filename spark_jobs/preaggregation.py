@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
@@ -25,9 +26,11 @@ from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
 
 _FLUSH_ROWS = 1 << 19
 """Records a worker gathers before it groups them: large enough to shrink, small enough to hold."""
-_REJECTED, _RECORD, _TIME = "rejected", "record", "event_us"
+_REJECTED, _TIME = "rejected", "event_us"
 LATE = "late"
 """The reason of a record whose interval was closed before it came."""
+_BETWEEN = ": "
+"""Between the reason and the record of a rejected one; no reason has it."""
 _REJECTS, _COUNTED = -1, -2
 _MOST_REJECTS = 10_000
 """Malformed records kept per flush; all are counted."""
@@ -59,7 +62,7 @@ def preaggregate_records(
     try:
         with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
             records = frame.select(*_projection(frame, stream, columns, closed_before))
-            worker = _worker(tuple(needs), columns)
+            worker = _worker(tuple(needs), columns, stream.interval)
             answers = records.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
     except RunError as error:
         culprit = _failing(frame, columns)
@@ -116,16 +119,17 @@ def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
 
 
 def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str], closed_before: int | None) -> list[Column]:
+    """The event time, for records that cannot be used the reason and the record, and the values. As little as can be:
+    most of the job's time goes into handing columns to the workers."""
     time = f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
-    interval = f"({time} - pmod({time}, {stream.interval}L)) DIV {stream.interval}L"
     late = f" WHEN {time} < {closed_before * stream.interval}L THEN '{LATE}'" if closed_before is not None else ""
     reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time'{late} END"
     record = "to_json(struct(*))"
     if CORRUPT in frame.columns:
         reason = f"CASE WHEN `{CORRUPT}` IS NOT NULL THEN 'malformed' ELSE {reason} END"
         record = f"coalesce(`{CORRUPT}`, {record})"
-    projected = [F.expr(interval).alias(INTERVAL), F.expr(reason).alias(_REJECTED), F.expr(time).alias(_TIME)]
-    projected.append(F.expr(f"CASE WHEN ({reason}) IS NOT NULL THEN {record} END").alias(_RECORD))
+    rejected = f"CASE WHEN ({reason}) IS NOT NULL THEN concat({reason}, '{_BETWEEN}', {record}) END"
+    projected = [F.expr(time).alias(_TIME), F.expr(rejected).alias(_REJECTED)]
     for value, name in columns.items():
         assert isinstance(value, Scalar)
         projected.append(F.expr(f"CAST(({value.sql}) AS {value.type.value})").alias(name))
@@ -133,7 +137,7 @@ def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str], clo
 
 
 def _worker(
-    needs: tuple[Preaggregation, ...], columns: dict[Value, str]
+    needs: tuple[Preaggregation, ...], columns: dict[Value, str], interval: Microseconds
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered: list[pa.RecordBatch] = []
@@ -142,35 +146,41 @@ def _worker(
             gathered.append(batch)
             rows += batch.num_rows
             if rows >= _FLUSH_ROWS:
-                yield from _flush(gathered, needs, columns)
+                yield from _flush(gathered, needs, columns, interval)
                 gathered, rows = [], 0
         if gathered:
-            yield from _flush(gathered, needs, columns)
+            yield from _flush(gathered, needs, columns, interval)
 
     return work
 
 
 def _flush(
-    gathered: list[pa.RecordBatch], needs: tuple[Preaggregation, ...], columns: dict[Value, str]
+    gathered: list[pa.RecordBatch], needs: tuple[Preaggregation, ...], columns: dict[Value, str], interval: Microseconds
 ) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(gathered)
-    bad = table[_REJECTED].is_valid()
-    rejected = table.filter(bad).select([_REJECTED, _RECORD])
-    late = pc.sum(pc.equal(rejected[_REJECTED], LATE)).as_py() or 0
-    if rejected.num_rows:
+    late = 0
+    if table[_REJECTED].null_count < table.num_rows:
+        rejected = table[_REJECTED].drop_null()
+        late = pc.sum(pc.starts_with(rejected, LATE + _BETWEEN)).as_py()
         table = table.filter(table[_REJECTED].is_null())
-        kept = rejected.slice(0, _MOST_REJECTS).rename_columns(["reason", "record"])
-        yield _row(_REJECTS, _encoded(kept), rejected.num_rows)
+        yield _row(_REJECTS, _encoded(_split(rejected.slice(0, _MOST_REJECTS))), len(rejected))
     times = pc.min_max(table[_TIME]).as_py()
     counted = {"late": late, "oldest": times["min"], "newest": times["max"]}
     yield _row(_COUNTED, json.dumps(counted).encode(), table.num_rows)
     if not table.num_rows:
         return
-    table = table.combine_chunks()
+    table = table.drop_columns([_REJECTED]).combine_chunks()
+    intervals = np.floor_divide(table[_TIME].to_numpy(), interval)
+    table = table.append_column(INTERVAL, pa.array(intervals))
     for number, need in enumerate(needs):
         partials = preaggregate(table, columns, need)
         if partials.num_rows:
             yield _row(number, _encoded(partials), table.num_rows)
+
+
+def _split(rejected: pa.ChunkedArray) -> pa.Table:
+    halves = pc.split_pattern(rejected, _BETWEEN, max_splits=1)
+    return pa.table({"reason": pc.list_element(halves, 0), "record": pc.list_element(halves, 1)})
 
 
 def _row(need: int, payload: bytes, records: int) -> pa.RecordBatch:
@@ -181,6 +191,7 @@ def _row(need: int, payload: bytes, records: int) -> pa.RecordBatch:
 
 
 def _encoded(table: pa.Table) -> bytes:
+    table = _narrowed(table)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(table)
@@ -190,4 +201,29 @@ def _encoded(table: pa.Table) -> bytes:
 
 def _decoded(payload: bytes) -> pa.Table:
     with pa.ipc.open_stream(payload) as reader:
-        return reader.read_all()
+        table = reader.read_all()
+    return table.cast(pa.schema([pa.field(column.name, _widened(column), column.nullable) for column in table.schema]))
+
+
+_WIDE = b"wide"
+"""Marks a column of 64 bit integers that travels as a smaller one."""
+
+
+def _narrowed(table: pa.Table) -> pa.Table:
+    """Columns of 64 bit integers in as few bits as their values need: counts and sums of one flush are small, and a
+    worker's answers are copied several times on their way to the driver."""
+    for place, column in enumerate(table.schema):
+        if not pa.types.is_int64(column.type) or not table.num_rows:
+            continue
+        extremes = pc.min_max(table.column(place)).as_py()
+        low, high = extremes["min"], extremes["max"]
+        for bits, narrow in ((8, pa.int8()), (16, pa.int16()), (32, pa.int32())):
+            if low is not None and -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
+                marked = pa.field(column.name, narrow, column.nullable, {_WIDE: b""})
+                table = table.set_column(place, marked, table.column(place).cast(narrow))
+                break
+    return table
+
+
+def _widened(column: pa.Field) -> pa.DataType:
+    return pa.int64() if column.metadata is not None and _WIDE in column.metadata else column.type

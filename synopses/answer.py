@@ -28,9 +28,12 @@ _CHUNKS = 512
 def answer(select: Select, read: WindowRead) -> pa.Table:
     """The rows of ``select``, whose innermost level's groups are ``read``; in rank order if it is ordered.
 
-    The table owns its memory: a probe's states are views that its next window overwrites.
+    The table owns its memory: a probe's states are views that its next window overwrites. Rows that were chosen or
+    aggregated anew are copies already.
     """
     table = _answer(select, read)
+    if isinstance(select.source, Select) or select.order or select.having is not None:
+        return table
     return table.take(pa.array(np.arange(table.num_rows)))
 
 
@@ -139,13 +142,17 @@ def _kth_of_chunks(numbers: Array, k: int, descending: bool) -> Any:
 
 def _sort_indices(terms: list[tuple[pa.Array, Order]]) -> Array:
     """NULLs where the order says, NaN as the greatest value."""
+    if all(pa.types.is_signed_integer(values.type) and not values.null_count for values, _ in terms):
+        numbers = [(values.to_numpy(zero_copy_only=False), order.descending) for values, order in terms]
+        order: Array = np.lexsort([~number if descending else number for number, descending in reversed(numbers)])
+        return order
     table: dict[str, pa.Array] = {}
     keys: list[tuple[str, str]] = []
-    for number, (values, order) in enumerate(terms):
-        direction = "descending" if order.descending else "ascending"
+    for number, (values, term) in enumerate(terms):
+        direction = "descending" if term.descending else "ascending"
         if values.null_count:
             table[f"null{number}"] = values.is_null().cast(pa.int8())
-            keys.append((f"null{number}", "descending" if order.nulls_first else "ascending"))
+            keys.append((f"null{number}", "descending" if term.nulls_first else "ascending"))
         if pa.types.is_floating(values.type):
             table[f"nan{number}"] = pc.fill_null(pc.is_nan(values), False).cast(pa.int8())
             keys.append((f"nan{number}", direction))

@@ -46,7 +46,7 @@ def to_numpy(array: pa.Array, type_: Type) -> tuple[Array, Array]:
     """Values and validity of an Arrow column. Invalid places hold zero (strings: None)."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else np.ones(len(array), dtype=bool)
     if type_ is Type.STRING:
         return np.asarray(array.to_pylist(), dtype=object).reshape(len(array)), valid
     if pa.types.is_decimal(array.type):

@@ -58,6 +58,8 @@ class KeyValues:
                 return [("NaN",) if is_nan else value for is_nan, value in zip(nan, distinct.to_pylist(), strict=True)]
         if self.type is Type.TIMESTAMP:
             distinct = distinct.cast(pa.int64())
+        if pa.types.is_int64(distinct.type) and not distinct.null_count:
+            return list(distinct.to_numpy().tolist())
         values: list[Any] = distinct.to_pylist()
         return values
 

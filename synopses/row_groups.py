@@ -19,6 +19,7 @@ from synopses.aggregates.lowering import States
 from synopses.carriers import Array, to_numpy
 from synopses.preaggregate import INTERVAL, Preaggregation, part_name, preaggregate
 from synopses.requirements import components_of
+from synopses.selection import values_at
 from synopses.window_read import ItemsRead, sort_keys
 
 
@@ -27,11 +28,11 @@ class RowGroups:
 
     def __init__(self, select: Select, inner: pa.Table) -> None:
         self._select = select
-        self._inner = {name: inner[name].combine_chunks() for name in inner.column_names}
+        self._inner = {name: _flat(inner[name]) for name in inner.column_names}
         self._rows = inner.num_rows
         if select.where is not None:
             kept = inner.filter(self._value(select.where))
-            self._inner = {name: kept[name].combine_chunks() for name in kept.column_names}
+            self._inner = {name: _flat(kept[name]) for name in kept.column_names}
             self._rows = kept.num_rows
         self._keys = [self._value(key) for key in select.keys]
         self._groups, self._first = _numbered(self._keys, self._rows)
@@ -82,8 +83,7 @@ class RowGroups:
         carried, _ = to_numpy(values, argument.type)
         places = self._places(argument, len(carried))
         if self.size == 1 and carried.dtype != object and places is not None:
-            chosen = np.partition(carried, places) if len(carried) else carried
-            return Counters(groups, chosen, np.ones(len(chosen), dtype=np.int64), self.size, argument.type)
+            return _at_places(carried, places, argument)
         if self.size == 1 and carried.dtype != object:
             carried = np.sort(carried)
         else:
@@ -119,6 +119,22 @@ def _numbered(keys: list[pa.Array], rows: int) -> tuple[Array, Array]:
         pairs = groups * max(len(encoded.dictionary), 1) + encoded.indices.to_numpy(zero_copy_only=False)
         _, first, groups = np.unique(pairs, return_index=True, return_inverse=True)
     return groups, first
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    """Without the copy that combining a single chunk would make."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _at_places(values: Array, places: Array, argument: Value) -> Counters:
+    """Counters of one group that are right at these places of the sorted values, and say nothing of the others: the
+    value at a place stands for all between it and the place before."""
+    if not len(values):
+        return Counters(np.zeros(0, dtype=np.int64), values, np.zeros(0, dtype=np.int64), 1, argument.type)
+    chosen = values_at(values, places)
+    ends = places + 1
+    ends[-1] = len(values)
+    return Counters(np.zeros(len(places), dtype=np.int64), chosen, np.diff(ends, prepend=0), 1, argument.type)
 
 
 def _run_lengths(values: Array, groups: Array, size: int, argument: Value) -> Counters:

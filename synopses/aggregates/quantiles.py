@@ -7,6 +7,7 @@ for all groups at once.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -34,12 +35,18 @@ class _Places:
         return values
 
 
+@lru_cache(maxsize=256)
+def _decimal(share: float) -> Fraction:
+    """The decimal the user wrote, whatever it is in binary."""
+    return Fraction(str(share))
+
+
 class _Discrete(FromCounters):
     """The smallest value whose cumulative share reaches q (SQL's percentile_disc); q is taken as the decimal
     the user wrote, so that 0.9 of 10 values is the 9th, whatever 0.9 is in binary."""
 
     def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...]:
-        share = Fraction(str(call.parameters[0]))
+        share = _decimal(call.parameters[0])
         return (np.maximum(-(-sizes * share.numerator // share.denominator), 1) - 1,)
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:

@@ -1,0 +1,50 @@
+"""The one picture that the README shows: refreshes per second of the yardstick workload, by everyone.
+
+    python -m benchmarks.pictures docs/images/performance-yardstick.svg
+
+drawn from what ``benchmarks.shared_refresh`` left in ``benchmarks/out``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.measuring import OUT
+
+_OURS = "Hemiola"
+
+
+def draw_yardstick(found_in: Path, picture: Path) -> None:
+    from matplotlib import pyplot
+
+    found = [
+        json.loads(path.read_text())
+        for rate in (3000, 30_000)
+        if (path := found_in / f"shared_refresh_{rate}.json").exists()
+    ]
+    pyplot.rcParams["svg.hashsalt"] = "hemiola"
+    figure, panels = pyplot.subplots(1, len(found), figsize=(5.5 * len(found), 2.8), squeeze=False)
+    for panel, measured in zip(panels[0], found, strict=True):
+        rates = dict(sorted(measured["rates"].items(), key=lambda item: item[1]))
+        colours = ["#c0392b" if name == _OURS else "#8395a7" for name in rates]
+        bars = panel.barh(list(rates), list(rates.values()), color=colours)
+        labels = [
+            f"{rate:,.4g}/s" if name == _OURS else f"{rate:,.3g}/s (1/{rates[_OURS] / rate:.3g})"
+            for name, rate in rates.items()
+        ]
+        panel.bar_label(bars, labels, padding=3, fontsize=9)
+        panel.set_xlim(0, max(rates.values()) * 1.25)
+        panel.set_title(f"{measured['rate']:,} records per interval", fontsize=10)
+        panel.set_xlabel("query refreshes per second")
+        panel.spines[["top", "right"]].set_visible(False)
+    day = found[0]["machine"]["measured_at"][:10]
+    figure.suptitle(f"240 sliding-window queries kept fresh, two cores, {day}", fontsize=11)
+    figure.tight_layout()
+    figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    draw_yardstick(OUT, Path(sys.argv[1]))
