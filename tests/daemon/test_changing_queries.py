@@ -18,6 +18,8 @@ from tests.daemon.daemon_process import second
 from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
 
+pytestmark = pytest.mark.daemon
+
 STEADY = {
     "steady_sum": "SELECT src, SUM(length) AS bytes FROM packets [WINDOW 10 s SLIDE 1 s] GROUP BY src",
     "steady_count": "SELECT COUNT(*) AS n FROM packets [WINDOW 5 s SLIDE 2 s]",

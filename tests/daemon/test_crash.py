@@ -15,6 +15,8 @@ import pytest
 from tests.daemon.daemon_process import Daemon, second
 from tests.oracle.judge import Case, differences
 
+pytestmark = pytest.mark.daemon
+
 KILLS = int(os.environ.get("HEMIOLA_KILLS", "20"))
 STARTING = 7.0
 """Seconds within which a daemon is killed while it starts; the others are killed at work."""

@@ -16,6 +16,8 @@ from tests.daemon.daemon_process import second
 from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
 
+pytestmark = pytest.mark.daemon
+
 SQL = "SELECT src, SUM(length) AS bytes FROM packets [WINDOW 5 s SLIDE 1 s] GROUP BY src"
 LOCK = """
 import sqlite3, sys

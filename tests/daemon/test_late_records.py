@@ -6,10 +6,13 @@ import random
 from datetime import timedelta
 
 import pyarrow as pa
+import pytest
 
 from tests.daemon.daemon_process import SCHEMA, START, second
 from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
+
+pytestmark = pytest.mark.daemon
 
 SQL = "SELECT src, COUNT(*) AS n, SUM(length) AS bytes FROM packets [WINDOW 8 s SLIDE 2 s] GROUP BY src"
 

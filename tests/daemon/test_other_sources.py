@@ -5,8 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 
+import pytest
+
 from tests.daemon.daemon_process import Daemon
 from tests.daemon.daemon_thread import ThreadDaemon
+
+pytestmark = pytest.mark.daemon
 
 NEEDS_SPARK = Daemon
 COUNT = "  - {name: n, sql: 'SELECT COUNT(*) AS n, SUM(length) AS bytes FROM packets [WINDOW 100 s SLIDE 1 s]'}\n"

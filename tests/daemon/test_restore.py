@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.daemon.daemon_process import second
 from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
+
+pytestmark = pytest.mark.daemon
 
 SQL = "SELECT src, SUM(length) AS bytes FROM packets [WINDOW 10 s SLIDE 3 s] GROUP BY src"
 QUERIES = f"""

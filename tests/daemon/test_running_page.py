@@ -9,8 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.daemon.daemon_process import ROOT, Daemon
 from tests.daemon.waiting import until
+
+pytestmark = pytest.mark.daemon
 
 PAGE = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
 FILES = dict(zip(("config.yaml", "more.yaml"), re.findall(r"```yaml\n(.*?)```", PAGE, re.S), strict=True))

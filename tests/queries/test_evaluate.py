@@ -27,6 +27,7 @@ SHAPES = ["{a} + {b} * 2", "{a} - {b}", "-{a}", "{a} / 4", "{a} = {b}", "{a} < {
           "LEAST({a}, {b})"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @given(rows=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=8))
 def test_agrees_with_duckdb(shape, rows):
