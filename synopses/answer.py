@@ -16,7 +16,6 @@ from queries.evaluate import evaluate
 from queries.model import Literal, Order, Select, Value
 from synopses.aggregates import AGGREGATES
 from synopses.carriers import Array
-from synopses.requirements import components_of, counted_arguments, listed_items
 from synopses.row_groups import RowGroups, inner_columns
 from synopses.window_read import Groups, WindowRead
 
@@ -160,6 +159,3 @@ def _sort_indices(terms: list[tuple[pa.Array, Order]]) -> Array:
         keys.append((f"value{number}", direction))
     indices: Array = pc.sort_indices(pa.table(table), sort_keys=keys).to_numpy()
     return indices
-
-
-__all__ = ["answer", "components_of", "counted_arguments", "listed_items"]

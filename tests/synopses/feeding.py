@@ -11,11 +11,11 @@ import pyarrow as pa
 from queries.functions import AGGREGATES as SIGNATURES
 from queries.model import AggregateCall, Scalar
 from queries.types import Type
-from synopses.answer import components_of
 from synopses.carriers import ARROW_TYPES
 from synopses.components import Rows
 from synopses.naive import Record
 from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
+from synopses.requirements import components_of
 from synopses.stream_synopses import StreamSynopses, SynopsisSpec
 from synopses.window_read import CounterRead, WindowRead
 
