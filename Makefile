@@ -29,7 +29,7 @@ $(INSTALLED_BENCH): $(INSTALLED)
 demo: setup ## replay a packet stream through some 20 queries and show what is shared
 	@$(BIN)/hemiola demo
 
-test: lint ## lint and all tests
+test: lint ## lint and all tests but those of a live daemon (make daemon)
 	@echo "==> all tests (Spark starts once: the first one takes a while)"
 	@$(BIN)/python -m pytest -q -m "not daemon"
 

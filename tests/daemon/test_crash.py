@@ -1,6 +1,6 @@
 """Killed at random moments, again and again: nothing lost, nothing twice, every answer as DuckDB has it.
 
-The short form (20 kills) is part of the tests; ``make crash`` runs the long one (HEMIOLA_KILLS=100).
+The short form (20 kills) runs with ``make daemon``; ``make crash`` runs the long one (HEMIOLA_KILLS=100).
 """
 
 from __future__ import annotations
