@@ -274,19 +274,24 @@ class StreamRuntime:
         if self.ingest is not None:
             self.ingest.needs = self._needs()
         oldest = engine.now - max(spec.b for spec in missing)
-        in_flight = self.event_time.in_flight
-        through = max(self.ingested or 0, in_flight if in_flight is not None else 0)
         needs = tuple(spec.need for spec in missing)
-        self._gather(wanted, oldest, through, lambda found: self._adopt(wanted, found), needs)
+        self._gather(wanted, oldest, self._read_so_far(), lambda found: self._adopt(wanted, found), needs)
+
+    def _read_so_far(self) -> int:
+        """The newest batch whose reading has begun: whatever comes after it is read for ``ingest.needs`` as they are
+        now. It may be on its way still: being read, or durable and not delivered. To be asked in this order: a batch
+        that is not in flight any more is in the store."""
+        in_flight = self.event_time.in_flight
+        newest = self.store.newest()
+        begun = (self.ingested, in_flight, None if newest is None else newest.batch)
+        return max((batch for batch in begun if batch is not None), default=0)
 
     def _adopt(self, plan: StreamPlan, found: Gathered) -> None:
         assert self.live is not None
         engine = self.live.engine
         if found.partials:
             oldest = engine.now - max(spec.b for spec in plan.synopses)
-            later = gather_partials(self.store, tuple(found.partials), oldest, self.ingested or 0, after=found.through)
-            for need, tables in later.partials.items():
-                found.partials[need] += tables
+            self._add_later(found, oldest)
         engine.replan(plan, found.partials, self._known_from(found, engine))
         self.plan, self.gathering, self._gone = plan, None, frozenset()
         if self.ingest is not None:
@@ -294,6 +299,15 @@ class StreamRuntime:
         self._note_since()
         if {query.query for query in plan.queries} != set(self.queries):
             self.change(self.queries)
+
+    def _add_later(self, found: Gathered, oldest: int) -> None:
+        """What was delivered since ``found`` was gathered; every such batch was read for its needs."""
+        later = gather_partials(self.store, tuple(found.partials), oldest, self.ingested or 0, after=found.through)
+        for need, missing in later.uncovered.items():
+            found.known_from[need] = max(found.known_from.get(need, 0), *((header.last or 0) + 1 for header in missing))
+            logger.error("stream %s: batch %d lacks what a query needs", self.stream.name, missing[-1].batch)
+        for need, tables in later.partials.items():
+            found.partials[need] += tables
 
     def _known_from(self, found: Gathered, engine: Engine) -> dict[Any, int]:
         kept_from = self.state.facts(self.stream.name).get(_KEPT_FROM, 0)
@@ -374,10 +388,7 @@ class StreamRuntime:
         self._gathered = None
         if self.live is None:
             self.gathering = None
-            needs = tuple(found.partials)
-            later = gather_partials(self.store, needs, 0, self.ingested or 0, after=found.through)
-            for need, tables in later.partials.items():
-                found.partials[need] += tables
+            self._add_later(found, 0)
             self._use(found)
             if {query.query for query in self.plan.queries} != set(self.queries):
                 self.change(self.queries)

@@ -31,7 +31,7 @@ def test_late_records_within_the_lateness_count_and_others_are_kept_apart(tmp_pa
     for _, rows in sorted(arrivals.items()):
         daemon.feed(pa.Table.from_pylist(rows, schema=SCHEMA))
     daemon.start()
-    daemon.wait_until_updated(42)
+    daemon.wait("the last window end", lambda: 42 in daemon.ends("by_src"))
     assert daemon.stop() == 0
 
     used, rejected = daemon.rows("SELECT records, rejected FROM hemiola_streams")[0]
