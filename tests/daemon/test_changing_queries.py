@@ -115,6 +115,41 @@ def test_fifty_queries_come_and_go_at_random(daemon, record_property):
     record_property("window ends of a steady query skipped", kept_up[-1] - kept_up[0] + 1 - len(kept_up))
 
 
+def test_a_batch_on_its_way_while_a_query_is_registered_is_in_its_answers(daemon, monkeypatch):
+    """The batch is durable, without what the new query needs, and reaches the engine after the query does."""
+    held: list[object] = []
+    holding = threading.Event()
+    delivered = Running._delivered
+
+    def hold(self: Running, name: str, stored: object) -> None:
+        if holding.is_set():
+            held.append(stored)
+        else:
+            delivered(self, name, stored)
+
+    monkeypatch.setattr(Running, "_delivered", hold)
+    for number in range(20):
+        daemon.feed(second(number))
+    daemon.start()
+    daemon.wait_until_updated(19)
+    holding.set()
+    daemon.feed(second(20))
+    daemon.wait("a batch on its way", lambda: held)
+    sql = SHAPES[1].format(w=6, p=1)
+    register(daemon, "new", sql)
+    runtime = daemon.running.runtimes["packets"]
+    daemon.wait("its history", lambda: runtime._gathered is not None or runtime.gathering is None)
+    holding.clear()
+    for stored in held:
+        daemon.running._calls.put(lambda stored=stored: delivered(daemon.running, "packets", stored))
+    daemon.wait("it to be active", lambda: daemon.status_of("new")["state"] == "active")
+    for number in range(21, 30):
+        daemon.feed(second(number))
+    daemon.wait("its answers", lambda: daemon.ends("new")[-1:] == [29])
+    assert daemon.stop() == 0
+    assert differences(daemon.folder / "results.db", daemon.raw(), [Case("new", sql)]) == []
+
+
 def test_a_query_with_nothing_to_reach_back_to_is_incomplete_until_it_is(tmp_path, spark):
     queries = "".join(f"  - {{name: {name}, sql: '{sql}'}}\n" for name, sql in STEADY.items())
     daemon = ThreadDaemon(tmp_path, queries, lateness="3s", other="retain: 2s").use(spark)
