@@ -180,7 +180,10 @@ class Daemon:
 
     def _keep_house(self) -> None:
         for runtime in self.runtimes.values():
-            runtime.remove_expired()
+            try:
+                runtime.remove_expired()
+            except OSError as error:  # a full disk: what has expired is removed when there is room to note it
+                logger.warning("stream %s: what has expired stays for now: %s", runtime.stream.name, error)
         self._disk = {"state_bytes": self.state.nbytes, "disk_free_bytes": self.state.free}
 
     def _loop(self) -> None:

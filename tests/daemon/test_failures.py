@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 
 import pytest
 
@@ -74,28 +74,41 @@ def test_results_locked_by_another_process(daemon):
     assert daemon.stop() == 0
 
 
-def test_results_full(daemon):
-    connection = daemon.running.results._connection
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 16 MB with the daemon's state and results on it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"only root may mount a small file system: {mounted.stderr.strip()}")
+    (disk / "state").mkdir()
+    (tmp_path / "state").symlink_to(disk / "state")
+    (tmp_path / "results.db").symlink_to(disk / "results.db")
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
 
-    def limit(pages: int) -> None:
-        daemon.running._calls.put(lambda: connection.execute(f"PRAGMA max_page_count = {pages}"))
 
-    limit(1)  # SQLite makes it the pages there are: every new one fails as a full disk does
-    number = 10
-
-    def full() -> bool:
+def test_a_full_disk_loses_nothing(small_disk, daemon):
+    def filled() -> bool:
         nonlocal number
+        free = shutil.disk_usage(small_disk).free
+        with suppress(OSError), open(small_disk / "ballast", "ab") as ballast:
+            ballast.write(bytes(free))
         daemon.feed(second(number))
         number += 1
         time.sleep(0.3)
-        return "full" in (daemon.status()["error"] or "")
+        status = daemon.status()
+        return bool(status["error"] or status["streams"][0]["error"])
 
-    daemon.wait("the reason", full)
-    daemon.running.results._connection = sqlite3.connect(
-        daemon.folder / "results.db", isolation_level=None, check_same_thread=False
-    )
-    daemon.wait("it to be over", lambda: daemon.status()["error"] is None)
+    number = 10
+    daemon.wait("the reason", filled)
+    for _ in range(5):
+        filled()
+    daemon.running._calls.put(daemon.running._keep_house)
+    (small_disk / "ballast").unlink()
     feed_and_judge(daemon, number, number + 3)
+    daemon.wait("it to be over", lambda: not daemon.status()["error"] and not daemon.status()["streams"][0]["error"])
     assert daemon.stop() == 0
 
 
