@@ -32,7 +32,7 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="log in JSON lines")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="log more")] = False,
 ) -> None:
-    """Run the daemon (preview): live sources, the wall clock, durable, restartable; until SIGTERM or Ctrl-C."""
+    """Run the daemon: live sources, the wall clock, durable, restartable; until SIGTERM or Ctrl-C."""
     from hemiola.running import run_config
 
     log_to_stderr(json, logging.INFO if verbose or json else logging.WARNING)

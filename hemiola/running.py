@@ -54,6 +54,10 @@ _STOP_SECONDS = 8.0
 _BUSY_SECONDS = 2.0
 """How long a commit waits for a locked database before the reason is shown and it is tried again."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_LOOK_SECONDS = 1.0
+"""How long the engine's thread sleeps at most before it looks whether the system's clock was set."""
+_JUMP = 1_000_000
+"""From how many microseconds on a change of the system's clock is one that somebody made."""
 
 Call = Callable[[], None]
 
@@ -68,6 +72,7 @@ class Daemon:
         self.clock = WallClock()
         self.health: dict[str, QueryHealth] = {}
         self.error: str | None = None
+        self.clock_set: str | None = None
         self.started_at = self.clock.now()
         self.snapshot: dict[str, Any] = {}
         self.metrics_port: int | None = None
@@ -96,11 +101,11 @@ class Daemon:
             self._take_snapshot()
             control = ControlServer(socket_path(self.config.state), self._asked)
             metrics = None if self.config.metrics_port is None else self._serve_metrics(self.config.metrics_port)
-            ticks = self._ticks()
+            self._ticks = self._started_ticks()
             try:
                 self._loop()
             finally:
-                ticks.shutdown(wait=False)
+                self._ticks.shutdown(wait=False)
                 control.close()
                 if metrics is not None:
                     metrics.close()
@@ -159,7 +164,7 @@ class Daemon:
     def _put_rejects(self, name: str, batch: int, number: int, table: Any) -> None:
         self._persist(lambda: self.results.put_rejects(name, f"{batch}-{number}", table), "rejected records")
 
-    def _ticks(self) -> BackgroundScheduler:
+    def _started_ticks(self) -> BackgroundScheduler:
         ticks = BackgroundScheduler(
             timezone="UTC", job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         )
@@ -167,6 +172,20 @@ class Daemon:
             ticks.add_job(self._calls.put, "interval", seconds=seconds, args=[call])
         ticks.start()
         return ticks
+
+    def _watch_clock(self) -> None:
+        """A clock that was set changes no answer: event time comes from records, idle time from a clock nobody sets.
+        But the ticks have their next times on it."""
+        jump = self.clock.jump()
+        if abs(jump) < _JUMP:
+            return
+        way = "forward" if jump > 0 else "back"
+        self.clock_set = (
+            f"the system's clock was set {way} by {abs(jump) / 1e6:.1f} s, seen {time_text(self.clock.now())}"
+        )
+        logger.warning("%s", self.clock_set)
+        for job in self._ticks.get_jobs():
+            job.reschedule(job.trigger.__class__(seconds=job.trigger.interval.total_seconds(), timezone="UTC"))
 
     def _serve_metrics(self, port: int) -> MetricsServer:
         server = MetricsServer(port, lambda: self.snapshot)
@@ -191,6 +210,7 @@ class Daemon:
         while not self._stopping.is_set():
             ready = [name for name, runtime in self.runtimes.items() if runtime.live is not None and runtime.live.ready]
             self._do_calls(wait=not ready)
+            self._watch_clock()
             for runtime in self.runtimes.values():
                 self._commit(runtime)
             name = self._schedule.next([name for name in ready if self.runtimes[name].live is not None])
@@ -206,7 +226,7 @@ class Daemon:
 
     def _do_calls(self, wait: bool) -> None:
         try:
-            call = self._calls.get(block=wait)
+            call = self._calls.get(block=wait, timeout=_LOOK_SECONDS)
             while True:
                 call()
                 call = self._calls.get(block=False)
@@ -271,6 +291,7 @@ class Daemon:
             "now": time_text(self.clock.now()),
             "reading": self._spark is not None,
             "error": self.error,
+            "clock_set": self.clock_set,
             "metrics_port": self.metrics_port,
             **self._disk,
         }

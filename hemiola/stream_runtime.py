@@ -17,7 +17,7 @@ from queries.errors import RunError
 from queries.model import Microseconds, Query, SchedulerSettings, Stream
 from results.definition import definition
 from results.store import ResultsStore, StreamProgress
-from scheduler.clocks import Clock
+from scheduler.clocks import WallClock
 from scheduler.cost import CalibratedCost
 from scheduler.daemon import LiveStream
 from scheduler.engine import Engine
@@ -54,7 +54,7 @@ class StreamRuntime:
         state: StateFolder,
         results: ResultsStore,
         settings: SchedulerSettings,
-        clock: Clock,
+        clock: WallClock,
         post: Post,
     ) -> None:
         self.stream, self.state, self.clock = stream, state, clock
@@ -73,7 +73,7 @@ class StreamRuntime:
         self._gathered: Gathered | None = None
         self._gone: frozenset[str] = frozenset()
         """Queries of the plan that are registered no more: they wait for the next plan, and are not answered."""
-        self.event_time = EventTime(stream, self._known(), clock.now())
+        self.event_time = EventTime(stream, self._known(), clock.elapsed())
         self._remove_orphans()
         if self.store.headers():
             self._recover()
@@ -135,7 +135,7 @@ class StreamRuntime:
     def tick(self) -> None:
         """Idle time may have moved the watermark."""
         if self.live is not None:
-            watermark = self.event_time.idle(self.ingested, self.clock.now())
+            watermark = self.event_time.idle(self.ingested, self.clock.elapsed())
             if watermark is not None:
                 self.live.advance(watermark)
 

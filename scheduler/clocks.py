@@ -32,11 +32,29 @@ class VirtualClock:
 
 
 class WallClock:
-    """Real time, never going back when the system's clock is set back."""
+    """Real time. Instants follow the system's clock, which may be set; lengths of time are taken from ``elapsed``,
+    which nobody sets."""
 
     def __init__(self) -> None:
         self._latest = 0
+        self._ahead = self._system() - self.elapsed()
 
     def now(self) -> int:
-        self._latest = max(self._latest, time.time_ns() // 1000)
+        """Never goes back, but for a clock that was set back and ``jump`` has told of it."""
+        self._latest = max(self._latest, self._system())
         return self._latest
+
+    def elapsed(self) -> int:
+        """Microseconds since some moment in the past."""
+        return time.monotonic_ns() // 1000
+
+    def jump(self) -> int:
+        """By how much the system's clock was set, in microseconds, since this was last asked."""
+        ahead = self._system() - self.elapsed()
+        jump, self._ahead = ahead - self._ahead, ahead
+        if jump < 0:
+            self._latest = 0
+        return jump
+
+    def _system(self) -> int:
+        return time.time_ns() // 1000

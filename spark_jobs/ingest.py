@@ -133,7 +133,7 @@ class StreamIngest:
             self._failed_with = str(error).splitlines()[0]
             raise
         finally:
-            self.event_time.end(batch, known, time.time_ns() // 1000)
+            self.event_time.end(batch, known, time.monotonic_ns() // 1000)
             self._failures = 0 if known is not None else self._failures + 1
         self._stopped_by = self._failed_with = None
         self.batch_seconds = time.monotonic() - began

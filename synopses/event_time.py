@@ -22,7 +22,7 @@ class EventTime:
     no interval is closed while a batch that was read under the old watermark is still on its way."""
 
     def __init__(self, stream: Stream, known: Known, at: Microseconds) -> None:
-        """``at`` is the wall-clock time now; idle time is counted from it."""
+        """``at`` is the present on a clock that nobody sets, in microseconds; idle time is counted from it."""
         self._stream = stream
         self._known = known
         self._heard_at = at
@@ -65,8 +65,8 @@ class EventTime:
                 self._known = known
 
     def idle(self, ingested: int | None, at: Microseconds) -> Microseconds | None:
-        """The watermark, moved by the wall clock if nothing has come for the stream's ``idle_timeout``. None when it
-        must not be used: a batch is being read, or the caller has not ingested (``ingested``) the last one yet."""
+        """The watermark, moved by the time that passes if nothing has come for the stream's ``idle_timeout``. None when
+        it must not be used: a batch is being read, or the caller has not ingested (``ingested``) the last one yet."""
         with self._lock:
             timeout, known = self._stream.idle_timeout, self._known
             if self._in_flight is not None or (self._last is not None and self._last != ingested):

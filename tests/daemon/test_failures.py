@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -138,6 +139,23 @@ def test_a_killed_spark_job_is_run_again(daemon, spark):
         spark.sparkContext.cancelAllJobs()
         time.sleep(0.1)
     feed_and_judge(daemon, 30, 35)
+    assert daemon.stop() == 0
+
+
+@pytest.mark.parametrize("jump", [3_600, -3_600])
+def test_the_clock_is_set(daemon, jump):
+    """By an hour. What a clock that was set back does to a scheduler's ticks is done to them here."""
+    clock, ticks = daemon.running.clock, daemon.running._ticks
+    ticks.pause()
+    for job in ticks.get_jobs():
+        job.modify(next_run_time=datetime.now(UTC) + timedelta(hours=1))
+    ticks.resume()
+    system = clock._system
+    clock._system = lambda: system() + jump * 1_000_000
+    daemon.wait("the reason", lambda: "set" in (daemon.status()["clock_set"] or ""))
+    assert ("forward" if jump > 0 else "back") + " by 3600.0 s" in daemon.status()["clock_set"]
+    assert all(job.next_run_time < datetime.now(UTC) + timedelta(minutes=1) for job in ticks.get_jobs())
+    feed_and_judge(daemon, 10, 20)
     assert daemon.stop() == 0
 
 
