@@ -91,6 +91,8 @@ def status(config: ConfigPath, json: Json = False) -> None:
     console.print(f"pid {found['pid']}, running since {found['started_at']}", highlight=False)
     if found["error"]:
         console.print(f"[red]{found['error']}[/]")
+    if found["clock_set"]:
+        console.print(f"[yellow]{found['clock_set']}[/]")
     for stream in found["streams"]:
         console.print(
             f"stream [bold]{stream['stream']}[/]: {stream['records']:,} records, {stream['late']:,} too late, "
