@@ -84,14 +84,17 @@ def distinct(codes: Array) -> Array:
 
 def repeats(codes: Array) -> bool:
     """Whether any code occurs twice."""
-    if not len(codes):
-        return False
-    size = int(codes.max()) + 1
+    return distinct_count(codes) < len(codes)
+
+
+def distinct_count(codes: Array) -> int:
+    """How many different codes there are."""
+    size = int(codes.max()) + 1 if len(codes) else 0
     if len(codes) * _SPARSE < size:
-        return len(distinct(codes)) < len(codes)
+        return len(distinct(codes))
     seen = np.zeros(size, dtype=bool)
     seen[codes] = True
-    return int(np.count_nonzero(seen)) < len(codes)
+    return int(np.count_nonzero(seen))
 
 
 def merge(components: Sequence[Component], pieces: Sequence[Partials]) -> Partials:

@@ -1,7 +1,8 @@
 """The interval synopsis: disjoint dyadic blocks of 1, 2, 4 … b intervals (dissertation 2.3.4, figure 2.5).
 
 Block j of level l covers intervals [j·2^l, (j+1)·2^l). A window is put together from at most 2·log2(b) of them; an
-update completes on average one block above level 0, so it costs one merge, amortized.
+update completes on average one block above level 0, so it costs one merge, amortized. Blocks longer than b, or reaching
+further back, serve no window and are not kept: with b = 100 there are 197 at most, the largest of 64 intervals.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from synopses.accumulator import Accumulator, code_space, merge, repeats
 from synopses.algebra import Component
 from synopses.carriers import Array
+from synopses.dyadic_blocks import DyadicBlocks, compact
 from synopses.merged import Merged, Partials, ProbeCost
 
 
@@ -31,38 +33,32 @@ def dyadic_cover(start: int, end: int, top: int) -> Iterator[tuple[int, int]]:
 
 
 class IntervalSynopsis:
-    """Dyadic blocks of the last ``b`` intervals (rounded up to a power of two) of several components."""
+    """Dyadic blocks of the last ``b`` intervals of several components."""
 
     def __init__(self, components: Sequence[Component], b: int) -> None:
         self.components = tuple(components)
         self.b = b
         self.last_probe = self.last_update = ProbeCost()
         self._newest = self._intervals = 0
-        self._levels: list[dict[int, Partials]] = [{} for _ in range(power_of_two(b).bit_length())]
+        self._blocks = DyadicBlocks(components, b.bit_length())
 
     @property
     def top(self) -> int:
-        """The level of the largest block: log2 of b rounded up."""
-        return len(self._levels) - 1
+        """The level of the largest block: log2 of b rounded down."""
+        return len(self._blocks.levels) - 1
 
     def update(self, partials: Partials) -> None:
         """Appends the newest interval and merges the pairs of blocks it completes."""
         times = len(partials.codes) if repeats(partials.codes) else 1
-        block = _compact(merge(self.components, [self._guarded(partials, times)]))
+        self._blocks.put(self._newest, merge(self.components, [self._guarded(partials, times)]))
         merges = 0
-        index = self._newest
-        self._levels[0][index] = block
-        for level in range(1, len(self._levels)):
-            sibling = self._levels[level - 1].get(index - 1) if index % 2 else None
-            if sibling is None:
+        for level in range(1, self.top + 1):
+            if (self._newest + 1) % (1 << level) or not self._blocks.complete(level, self._newest >> level):
                 break
-            block = _compact(merge(self.components, [sibling, block]))
             merges += 1
-            index //= 2
-            self._levels[level][index] = block
         self._newest += 1
         self._intervals = min(self._intervals + 1, self.b)
-        self._expire()
+        self._blocks.expire(self._newest - self.b)
         self.last_update = ProbeCost(2 * merges, merges)
 
     def _guarded(self, partials: Partials, times: int = 1) -> Partials:
@@ -71,21 +67,11 @@ class IntervalSynopsis:
         states = zip(self.components, partials.states, strict=True)
         return Partials(partials.codes, tuple(component.guard(state, intervals) for component, state in states))
 
-    def _expire(self) -> None:
-        """A block no window lies over any more begins before the oldest interval in reach."""
-        oldest = self._newest - (1 << self.top)
-        for level, blocks in enumerate(self._levels):
-            while blocks and (first := next(iter(blocks))) << level < oldest:
-                del blocks[first]
-
     def extend(self, b: int) -> None:
         """Larger blocks come into being as their halves are completed from now on."""
         self.b = max(self.b, b)
-        for _ in range(len(self._levels), power_of_two(self.b).bit_length()):
-            self._levels.append({})
-        for blocks in self._levels:
-            for index, block in blocks.items():
-                blocks[index] = self._guarded(block)
+        self._blocks.levels += [{} for _ in range(self.top + 1, self.b.bit_length())]
+        self._blocks.change(self._guarded)
 
     def probe(self, windows: Sequence[int], size: int, age: int = 0) -> Iterator[tuple[int, Merged]]:
         """Merged partials per window length, shortest first (see ``Synopsis.probe``)."""
@@ -96,27 +82,28 @@ class IntervalSynopsis:
             blocks = [*self._cover(max(end - n, oldest), end)]
             reads, merges = self.last_probe.reads + len(blocks), self.last_probe.merges + max(len(blocks) - 1, 0)
             self.last_probe = ProbeCost(reads, merges)
-            yield n, self._merged(blocks, size)
+            unique = len(blocks) == 1 and not self._blocks.is_joined(*blocks[0])
+            yield n, self._merged([self._blocks.levels[level][index] for level, index in blocks], size, unique)
 
-    def _cover(self, start: int, end: int) -> Iterator[Partials]:
+    def _cover(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         for level, index in dyadic_cover(start, end, self.top):
             yield from self._block(level, index)
 
-    def _block(self, level: int, index: int) -> Iterator[Partials]:
+    def _block(self, level: int, index: int) -> Iterator[tuple[int, int]]:
         """The block, or the halves it would have been made of had they been kept when it was completed."""
-        block = self._levels[level].get(index)
-        if block is not None:
-            yield block
+        if index in self._blocks.levels[level]:
+            yield level, index
         else:
             yield from self._block(level - 1, 2 * index)
             yield from self._block(level - 1, 2 * index + 1)
 
     def blocks(self) -> list[tuple[int, int]]:
         """The blocks kept, as (first interval, length), shortest and oldest first."""
-        return [(index << level, 1 << level) for level, blocks in enumerate(self._levels) for index in blocks]
+        levels = enumerate(self._blocks.levels)
+        return [(index << level, 1 << level) for level, blocks in levels for index in blocks]
 
-    def _merged(self, blocks: Sequence[Partials], size: int) -> Merged:
-        if len(blocks) == 1:
+    def _merged(self, blocks: Sequence[Partials], size: int, unique: bool) -> Merged:
+        if unique:
             return Merged(blocks[0].codes.astype(np.int64), blocks[0].states)
         codes = np.concatenate([np.empty(0, dtype=np.int32), *(block.codes for block in blocks)])
         accumulator = Accumulator(self.components, size, code_space(codes, size))
@@ -130,25 +117,16 @@ class IntervalSynopsis:
 
     @property
     def entries(self) -> int:
-        return sum(len(block.codes) for block in self._blocks())
+        return sum(len(block.codes) for block in self._blocks.stored())
 
     @property
     def nbytes(self) -> int:
-        arrays = [[block.codes, *(part for state in block.states for part in state)] for block in self._blocks()]
+        arrays = [[block.codes, *(part for state in block.states for part in state)] for block in self._blocks.stored()]
         return sum(array.nbytes for columns in arrays for array in columns)
 
-    def _blocks(self) -> Iterator[Partials]:
-        return (block for blocks in self._levels for block in blocks.values())
-
     def codes_in_use(self) -> Array:
-        return np.concatenate([np.empty(0, dtype=np.int32), *(block.codes for block in self._blocks())])
+        return np.concatenate([np.empty(0, dtype=np.int32), *(block.codes for block in self._blocks.stored())])
 
     def translate_codes(self, new_codes: Array) -> None:
         """Renumbering keeps the order of codes, so blocks stay sorted."""
-        for blocks in self._levels:
-            for index, block in blocks.items():
-                blocks[index] = _compact(Partials(new_codes[block.codes], block.states))
-
-
-def _compact(block: Partials) -> Partials:
-    return Partials(block.codes.astype(np.int32), block.states)
+        self._blocks.change(lambda block: compact(Partials(new_codes[block.codes], block.states)))

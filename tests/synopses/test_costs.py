@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from math import log2
 
 import numpy as np
@@ -58,6 +59,37 @@ def test_interval_keeps_about_two_values_per_interval() -> None:
     for update in range(1000):
         synopsis.update(largest([0], [update]))
         assert synopsis.entries <= 2 * 128
+
+
+@pytest.mark.parametrize("b", [1, 7, 16, 24, 100])
+@pytest.mark.parametrize(("groups", "present"), [(20, 20), (20, 19), (40, 20), (100, 20), (2000, 20), (10**6, 20)])
+def test_interval_takes_at_most_twice_the_arrays_of_its_intervals(b: int, groups: int, present: int) -> None:
+    rng = np.random.default_rng(b)
+    synopsis = IntervalSynopsis([ROWS, MAX_N], b)
+    recent: deque[tuple[list[int], list[int]]] = deque(maxlen=b)
+    for update in range(3 * b):
+        codes = np.sort(rng.choice(groups, present, replace=False)) if groups < 10**6 else rng.integers(0, groups, 20)
+        values = rng.integers(0, 1000, present)
+        recent.append((codes.tolist(), values.tolist()))
+        synopsis.update(largest(codes, values))
+        raw = sum(len(set(codes)) for codes, _ in recent)
+        assert synopsis.entries <= 2 * raw
+        assert _held_bytes(synopsis) == synopsis.nbytes
+        if update % 5 == 0:
+            n = int(rng.integers(1, len(recent) + 1))
+            expected: dict[int, int] = {}
+            for code, value in (pair for interval in list(recent)[-n:] for pair in zip(*interval, strict=True)):
+                expected[code] = max(value, expected.get(code, 0))
+            assert sums(synopsis, n, groups) == expected
+            assert synopsis.last_probe.reads <= max(2 * log2(power_of_two(b)), 1)
+
+
+def _held_bytes(synopsis: IntervalSynopsis) -> int:
+    """Of the arrays that the blocks are, or are views of, each once."""
+    blocks = [block for level in synopsis._blocks.levels for block in level.values()]
+    arrays = [array for block in blocks for array in (block.codes, *(part for state in block.states for part in state))]
+    owners = {id(owner): owner for array in arrays for owner in [array if array.base is None else array.base]}
+    return sum(owner.nbytes for owner in owners.values())
 
 
 def test_basic_interval_reads_b_intervals_for_thirty_windows() -> None:
