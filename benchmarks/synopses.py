@@ -2,7 +2,12 @@
 
 For each kind of synopsis, 100 intervals of one SUM (and of one MAX) over 1,000 and 100,000 groups that all occur in
 every interval, and over 268,000 groups of which 3,000 do; thirty windows of 13 to 100 intervals. Also the memory each
-takes, against the raw arrays it must hold: codes (int32), row counts and values of the entries.
+takes, counted by numpy (``nbytes``, free room included), as two ratios:
+
+- to *raw*: the arrays of the b intervals' entries: codes (int32), row counts and values;
+- to *by definition*: the arrays of the values semantics.md 3 lets the kind hold, each as one array without repeated
+  codes: b intervals (basic interval), the disjoint dyadic blocks within the last b intervals (interval), b + 1 prefixes
+  of every group seen (running).
 
 Run with ``python -m benchmarks.synopses``; prints tables and writes ``synopses.json`` to ``benchmarks/out``.
 """
@@ -32,6 +37,7 @@ from synopses.synopsis import Synopsis
 
 OUT = Path(__file__).parent / "out"
 B = 100
+UPDATES = B + 30
 WINDOWS = tuple(range(13, 101, 3))
 N = Scalar("n", Type.BIGINT, ("n",))
 STREAMS = ((1_000, 1_000), (100_000, 100_000), (268_000, 3_000))
@@ -40,7 +46,7 @@ STREAMS = ((1_000, 1_000), (100_000, 100_000), (268_000, 3_000))
 
 @dataclass(frozen=True)
 class Measured:
-    """Best times in milliseconds; ``memory`` is a multiple of the raw arrays."""
+    """Best times in milliseconds; memory as multiples of the b raw intervals and of the values by definition."""
 
     aggregate: str
     kind: str
@@ -50,7 +56,8 @@ class Measured:
     joint_probe: float
     separate_probes: float
     plain_numpy: float
-    memory: float
+    memory_to_raw: float
+    memory_by_definition: float
     reads: int
 
     @property
@@ -108,7 +115,7 @@ def measured(component: Component, kind: str, groups: int, per_interval: int) ->
     synopsis = KINDS[kind](components, B)
     recent: deque[Partials] = deque(maxlen=B)
     updating = 0.0
-    for _ in range(B + 30):
+    for _ in range(UPDATES):
         interval = partials(rng, component, groups, per_interval)
         recent.append(interval)
         start = perf_counter()
@@ -116,19 +123,35 @@ def measured(component: Component, kind: str, groups: int, per_interval: int) ->
         updating += perf_counter() - start
     check(synopsis, recent, component, groups)
     times = 3 if per_interval > 10_000 else 10
-    raw = sum(4 * len(i.codes) + sum(part.nbytes for state in i.states for part in state) for i in recent)
+    entry = 4 + sum(part.itemsize for state in recent[0].states for part in state)
+    raw = entry * sum(len(interval.codes) for interval in recent)
     return Measured(
         "MAX" if isinstance(component, Greatest) else "SUM",
         kind,
         groups,
         per_interval,
-        updating / (B + 30) * 1000,
+        updating / (UPDATES) * 1000,
         best(lambda: probe(synopsis, WINDOWS, groups), times),
         best(lambda: [probe(synopsis, [n], groups) for n in WINDOWS], times),
         best(lambda: plain_numpy(list(recent), component, groups), 1 if per_interval > 10_000 else 3),
         synopsis.nbytes / raw,
+        synopsis.nbytes / (entry * defined_entries(kind, list(recent))),
         probe(synopsis, WINDOWS, groups),
     )
+
+
+def defined_entries(kind: str, recent: Sequence[Partials]) -> int:
+    """Entries of the values semantics.md 3 defines for the kind; ``recent`` are the last B of UPDATES."""
+    if kind == RUNNING:
+        return (len(recent) + 1) * _distinct(recent)
+    lengths = [1 << level for level in range(len(recent).bit_length())] if kind == INTERVAL else [1]
+    starts = [(start, length) for length in lengths for start in range(0, UPDATES, length)]
+    within = [(start - UPDATES + B, length) for start, length in starts if UPDATES - B <= start <= UPDATES - length]
+    return sum(_distinct(recent[start : start + length]) for start, length in within)
+
+
+def _distinct(intervals: Sequence[Partials]) -> int:
+    return len(np.unique(np.concatenate([interval.codes for interval in intervals])))
 
 
 def check(synopsis: Synopsis, recent: deque[Partials], component: Component, groups: int) -> None:
@@ -140,12 +163,18 @@ def check(synopsis: Synopsis, recent: deque[Partials], component: Component, gro
 
 def report(console: Console, results: Sequence[Measured]) -> None:
     table = Table(title=f"{len(WINDOWS)} windows of {WINDOWS[0]}–{WINDOWS[-1]} intervals, times in ms")
-    heads = "aggregate|kind|groups|per interval|update|joint probe|30 probes|numpy|×30 probes|×numpy|reads|memory"
-    for head in heads.split("|"):
+    heads = "aggregate|kind|groups|per interval|update|joint probe|30 probes|numpy|×30 probes|×numpy|reads"
+    for head in [*heads.split("|"), "memory / raw", "/ by definition"]:
         table.add_column(head, justify="left" if head in ("aggregate", "kind") else "right")
     for r in results:
         times = (f"{time:.2f}" for time in (r.update, r.joint_probe, r.separate_probes, r.plain_numpy))
-        ratios = (f"{r.sharing:.1f}", f"{r.against_numpy:.1f}", str(r.reads), f"{r.memory:.2f}×")
+        ratios = (
+            f"{r.sharing:.1f}",
+            f"{r.against_numpy:.1f}",
+            str(r.reads),
+            f"{r.memory_to_raw:.2f}×",
+            f"{r.memory_by_definition:.2f}×",
+        )
         table.add_row(r.aggregate, r.kind, f"{r.groups:,}", f"{r.per_interval:,}", *times, *ratios)
     console.print(table)
 
@@ -158,7 +187,7 @@ def main() -> int:
         if kind in legal_kinds(component)
         for stream in STREAMS
     ]
-    report(Console(width=150), results)
+    report(Console(width=165), results)
     OUT.mkdir(exist_ok=True)
     written = [asdict(r) | {"sharing": r.sharing, "against_numpy": r.against_numpy} for r in results]
     (OUT / "synopses.json").write_text(json.dumps(written, indent=2))
