@@ -76,6 +76,8 @@ class _StreamReplay:
         self._seen = 0
         """The update at which all records are in."""
         self._finals: dict[str, int] = {}
+        self._grouped: bool | None = None
+        """Whether Spark groups records before the workers do, as the first chunk tells."""
 
     def run(self) -> StreamReport:
         s = self.stream.interval
@@ -174,7 +176,9 @@ class _StreamReplay:
 
         def job(span: tuple[Microseconds, Microseconds]) -> Batch:
             began = perf_counter()
-            batch = preaggregate_records(read_bounded(self.spark, self.stream, *span), self.stream, self.plan.needs)
+            frame = read_bounded(self.spark, self.stream, *span)
+            batch = preaggregate_records(frame, self.stream, self.plan.needs, grouped=self._grouped)
+            self._grouped = batch.grouped
             self.report.spark_seconds += perf_counter() - began
             return batch
 

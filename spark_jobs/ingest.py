@@ -146,7 +146,11 @@ class StreamIngest:
         if self._failures >= _ATTEMPTS and self.stream.source.format in FILE_FORMATS:
             frame, unreadable = self._without_unreadable_files(frame, batch)
         done = preaggregate_records(
-            retaining(frame, self.stream, self._raw / raw, closed_before), self.stream, needs, closed_before
+            retaining(frame, self.stream, self._raw / raw, closed_before),
+            self.stream,
+            needs,
+            closed_before,
+            grouped=False,
         )
         header = self._header(batch, done, raw, needs, closed_before, len(unreadable))
         return StoredBatch(header, done.partials, [*done.rejects, *unreadable])

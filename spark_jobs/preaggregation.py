@@ -3,7 +3,7 @@
 Spark evaluates every filter, key and argument once per record (whole-stage SQL); its Python workers then group the
 Arrow batches for all pre-aggregations in the same pass and hand back Arrow tables, one per pre-aggregation and
 worker flush, as bytes. No record reaches the driver, nothing runs per record in Python, and the source is read once
-however many groupings there are.
+however many groupings there are. Where that shrinks the records, Spark groups them first (``spark_jobs.grouping``).
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.errors import ArithmeticException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from queries.errors import RunError
 from queries.model import Microseconds, Scalar, Stream, Value
+from spark_jobs.grouping import Grouping, grouping_of, shrinks
 from spark_jobs.session import wrap_spark_errors
 from spark_jobs.sources import CORRUPT
 from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
 
 _FLUSH_ROWS = 1 << 19
 """Records a worker gathers before it groups them: large enough to shrink, small enough to hold."""
-_REJECTED, _TIME = "rejected", "event_us"
+_REJECTED, _TIME, _NEWEST, _RECORDS = "rejected", "event_us", "newest_us", "records"
+"""Of a row handed to a worker. Those of rows that Spark has grouped say how many records they are of, and from when
+to when; ``event_us`` is the oldest."""
 LATE = "late"
 """The reason of a record whose interval was closed before it came."""
 _BETWEEN = ": "
@@ -51,24 +55,70 @@ class Batch:
     late: int = 0
     oldest_us: Microseconds | None = None
     newest_us: Microseconds | None = None
+    grouped: bool = False
+    """Whether Spark has grouped the records before the workers did."""
 
 
 def preaggregate_records(
-    frame: DataFrame, stream: Stream, needs: Sequence[Preaggregation], closed_before: int | None = None
+    frame: DataFrame,
+    stream: Stream,
+    needs: Sequence[Preaggregation],
+    closed_before: int | None = None,
+    grouped: bool | None = None,
 ) -> Batch:
     """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records of intervals before
-    ``closed_before`` are late and among the rejected ones."""
+    ``closed_before`` are late and among the rejected ones. ``grouped``: whether Spark is to group the records first
+    if it can; None looks at some of them, which computes these twice."""
     columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
     try:
         with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
             records = frame.select(*_projection(frame, stream, columns, closed_before))
-            worker = _worker(tuple(needs), columns, stream.interval)
-            answers = records.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
+            grouping = None if grouped is False else grouping_of(needs, columns)
+            if grouping is not None:
+                batch = _grouped_first(records, stream, needs, grouping, grouped)
+                if batch is not None:
+                    return batch
+            return _run(records, stream, needs, tuple(needs), columns)
     except RunError as error:
         culprit = _failing(frame, columns)
         if culprit is None:
             raise
         raise RunError(f"{error.message} (in the expression {culprit})", hint=error.hint) from error
+
+
+def _grouped_first(
+    records: DataFrame, stream: Stream, needs: Sequence[Preaggregation], grouping: Grouping, grouped: bool | None
+) -> Batch | None:
+    """None if that does not shrink the records, or if a sum leaves 64 bits, which only the workers' may."""
+    start = F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)")
+    by = [start, F.col(_REJECTED), *(F.col(name) for name in grouping.by)]
+    if grouped is None and not shrinks(records, by):
+        return None
+    rows = records.groupBy(*by).agg(
+        F.min(_TIME).alias(_TIME),
+        F.max(_TIME).alias(_NEWEST),
+        F.count(F.lit(1)).alias(_RECORDS),
+        *(F.expr(value.name).alias(grouping.columns[value]) for value in grouping.aggregates),
+    )
+    rows = rows.select(_TIME, _REJECTED, _NEWEST, _RECORDS, *grouping.columns.values())
+    try:
+        batch = _run(rows, stream, needs, grouping.needs, grouping.columns)
+    except ArithmeticException:
+        return None
+    batch.grouped = True
+    return batch
+
+
+def _run(
+    rows: DataFrame,
+    stream: Stream,
+    needs: Sequence[Preaggregation],
+    over_rows: tuple[Preaggregation, ...],
+    columns: dict[Value, str],
+) -> Batch:
+    """The job itself; ``over_rows`` are the ``needs`` in terms of the columns of ``rows``."""
+    worker = _worker(over_rows, columns, stream.interval)
+    answers = rows.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
     batch = Batch()
     for need, payload, count in zip(*(answers[name].to_pylist() for name in answers.column_names), strict=True):
         if need == _COUNTED:
@@ -158,15 +208,18 @@ def _flush(
     gathered: list[pa.RecordBatch], needs: tuple[Preaggregation, ...], columns: dict[Value, str], interval: Microseconds
 ) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(gathered)
+    grouped = _RECORDS in table.column_names
     late = 0
     if table[_REJECTED].null_count < table.num_rows:
-        rejected = table[_REJECTED].drop_null()
+        bad = table.filter(table[_REJECTED].is_valid())
+        rejected = bad[_REJECTED].take(_repeated(bad[_RECORDS])) if grouped else bad[_REJECTED]
         late = pc.sum(pc.starts_with(rejected, LATE + _BETWEEN)).as_py()
         table = table.filter(table[_REJECTED].is_null())
         yield _row(_REJECTS, _encoded(_split(rejected.slice(0, _MOST_REJECTS))), len(rejected))
-    times = pc.min_max(table[_TIME]).as_py()
-    counted = {"late": late, "oldest": times["min"], "newest": times["max"]}
-    yield _row(_COUNTED, json.dumps(counted).encode(), table.num_rows)
+    oldest, newest = pc.min(table[_TIME]).as_py(), pc.max(table[_NEWEST if grouped else _TIME]).as_py()
+    counted = {"late": late, "oldest": oldest, "newest": newest}
+    records = (pc.sum(table[_RECORDS]).as_py() or 0) if grouped else table.num_rows
+    yield _row(_COUNTED, json.dumps(counted).encode(), records)
     if not table.num_rows:
         return
     table = table.drop_columns([_REJECTED]).combine_chunks()
@@ -176,6 +229,10 @@ def _flush(
         partials = preaggregate(table, columns, need)
         if partials.num_rows:
             yield _row(number, _encoded(partials), table.num_rows)
+
+
+def _repeated(counts: pa.ChunkedArray) -> pa.Array:
+    return pa.array(np.repeat(np.arange(len(counts)), counts.to_numpy()))
 
 
 def _split(rejected: pa.ChunkedArray) -> pa.Table:
