@@ -49,7 +49,7 @@ def _policies(found: Any) -> list[Ratio]:
 
 
 def _topk_lists(found: Any) -> list[Ratio]:
-    lists = found["trains"]["lists"]
+    lists = found["fitted"]["lists"]
     recall = min(cell["recall"] for by_k in lists.values() for k, cell in by_k.items() if int(k) >= 3)
     error = max(cell["error"] for k, cell in lists["20"].items() if int(k) >= 7)
     return [
@@ -60,7 +60,13 @@ def _topk_lists(found: Any) -> list[Ratio]:
 
 def _synopses(found: Any) -> list[Ratio]:
     return [
-        Ratio("memory of a synopsis, the largest", "the raw numpy arrays", max(r["memory"] for r in found), 2.0, True)
+        Ratio(
+            "memory of a synopsis, the largest",
+            "the raw numpy arrays",
+            max(r["memory_to_raw"] for r in found),
+            2.0,
+            True,
+        )
     ]
 
 
