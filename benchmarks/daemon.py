@@ -2,8 +2,8 @@
 
     python -m benchmarks.daemon --minutes 10
 
-One Parquet file of a second's records arrives every second. Memory is the resident set of the driver and of Spark's
-JVM; both are read once a second from the operating system.
+One Parquet file of a second's records arrives every second. Memory is the resident set of the driver, and of
+Spark's JVM and Python workers; both are read once a second from the operating system.
 """
 
 from __future__ import annotations
@@ -51,18 +51,21 @@ def configured(folder: Path, per_group: int) -> Path:
     return path
 
 
-def resident(pid: int) -> int:
-    """Bytes of a process and of all its descendants."""
-    pages, page = 0, os.sysconf("SC_PAGE_SIZE")
+def resident(pid: int) -> tuple[int, int]:
+    """Bytes of the driver, and of all its descendants: Spark's JVM and Python workers."""
+    pages: dict[int, int] = {}
     waiting = [pid]
     while waiting:
         one = waiting.pop()
         try:
-            pages += int(Path(f"/proc/{one}/statm").read_text().split()[1])
-            waiting += [int(c) for c in Path(f"/proc/{one}/task/{one}/children").read_text().split()]
+            pages[one] = int(Path(f"/proc/{one}/statm").read_text().split()[1])
+            for children in Path(f"/proc/{one}/task").glob("*/children"):
+                waiting += [int(child) for child in children.read_text().split()]
         except FileNotFoundError:
             continue
-    return pages * page
+    driver, all_of_them = pages.get(pid, 0), sum(pages.values())
+    page = os.sysconf("SC_PAGE_SIZE")
+    return driver * page, (all_of_them - driver) * page
 
 
 def feed(folder: Path, rows: pa.Table, rate: int, number: int) -> None:
@@ -97,6 +100,7 @@ def run(folder: Path, minutes: float, per_group: int, rate: int) -> dict[str, An
         number += 1
         found = status(folder)
         if found is not None and found["reading"]:
+            driver, spark = resident(daemon.pid)
             seen.append(
                 {
                     "second": round(time.monotonic() - began, 1),
@@ -104,7 +108,8 @@ def run(folder: Path, minutes: float, per_group: int, rate: int) -> dict[str, An
                     "refreshes": sum(query["refreshes"] for query in found["queries"]),
                     "batch_seconds": found["streams"][0]["batch_seconds"],
                     "waiting": found["streams"][0]["waiting_updates"],
-                    "memory": resident(daemon.pid),
+                    "driver": driver,
+                    "spark": spark,
                     "state": found["state_bytes"],
                 }
             )
@@ -121,8 +126,10 @@ def run(folder: Path, minutes: float, per_group: int, rate: int) -> dict[str, An
         "late after warm-up": warm[-1]["late"] - warm[0]["late"],
         "median batch seconds": median(line["batch_seconds"] for line in warm),
         "longest batch seconds": max(line["batch_seconds"] for line in warm),
-        "memory after warm-up MB": warm[0]["memory"] / 1e6,
-        "memory at the end MB": warm[-1]["memory"] / 1e6,
+        "driver after warm-up MB": warm[0]["driver"] / 1e6,
+        "driver at the end MB": warm[-1]["driver"] / 1e6,
+        "Spark after warm-up MB": warm[0]["spark"] / 1e6,
+        "Spark at the end MB": warm[-1]["spark"] / 1e6,
         "state at the end MB": warm[-1]["state"] / 1e6,
         "exit code": code,
         "stopped in seconds": time.monotonic() - stopping,
