@@ -146,6 +146,11 @@ class Query:
     """Where its ``synopsis:`` key, or else its name, stands: ``file:line:col``; for errors found when planning."""
 
     @property
+    def resident(self) -> bool:
+        """Whether its synopses live in Spark."""
+        return self.placement == "spark"
+
+    @property
     def from_(self) -> StreamWindow:
         source = self.select.leaf.source
         assert isinstance(source, StreamWindow)

@@ -8,7 +8,7 @@ from queries.errors import InputError, Problem
 from queries.model import Query
 from sharing.request import Request
 from synopses.algebra import Component
-from synopses.choice import BASIC_INTERVAL, INTERVAL, check_forced, choose_kind, scan_pays_from
+from synopses.choice import BASIC_INTERVAL, INTERVAL, RUNNING, check_forced, choose_kind, scan_pays_from
 from synopses.preaggregate import Preaggregation
 from synopses.topk_lists import Listed
 
@@ -21,8 +21,23 @@ def check_forced_kind(query: Query) -> None:
         check_forced(query.select.leaf.aggregates, query.synopsis, query.name, query.place)
 
 
+def check_placement(query: Query) -> None:
+    """Refuses what cannot live in Spark: lists are small wherever they are, and prefixes would be as many as groups
+    ever seen, at every interval."""
+    if not query.resident:
+        return
+    if any(call.function == "TOP_K_LISTS" for call in query.select.leaf.aggregates):
+        message = "TOP_K_LISTS keeps k items per interval, which is never too much for the driver"
+        raise InputError((Problem(query.place or "placement", query.name, message, "leave out placement: spark"),))
+    if query.synopsis == RUNNING:
+        message = "in Spark intervals and blocks of them are kept, no prefixes"
+        raise InputError((Problem(query.place or "placement", query.name, message, "leave out synopsis: running"),))
+
+
 def choose(need: Preaggregation, b: int, readers: Sequence[tuple[Query, Request]]) -> tuple[str, ...]:
     """A kind for each component. Counters that nobody reads as groups are never subtracted, so never running."""
+    if need.resident:
+        return (BASIC_INTERVAL,) * len(need.components)
     together = _together([request for _, request in readers])
     forced = _forced(readers)
     counters = all(request.counted is not None for _, request in readers)

@@ -7,7 +7,7 @@ A plan is a value. It is made for a set of queries (``plan_stream``), or from an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from queries.model import Microseconds, Query, Stream
@@ -33,6 +33,11 @@ class StreamPlan:
     @cached_property
     def synopses(self) -> tuple[SynopsisSpec, ...]:
         return tuple(kept.spec for kept in self.kept)
+
+    @cached_property
+    def driver_synopses(self) -> tuple[SynopsisSpec, ...]:
+        """Those that the driver keeps; the others are resident in Spark."""
+        return tuple(spec for spec in self.synopses if not spec.need.resident)
 
     @property
     def needs(self) -> tuple[Preaggregation, ...]:
@@ -72,28 +77,34 @@ class StreamPlan:
 def plan_stream(
     stream: Stream, queries: Iterable[Query], restore_reach: Microseconds = 0, statistics: Statistics = DEFAULTS
 ) -> StreamPlan:
-    """The plan from scratch: attributes are cut into cells for all predicates, then one query after the other."""
-    planner = Planner(stream, statistics, restore_reach)
+    """The plan from scratch: attributes are cut into cells for all predicates, then one query after the other. What
+    is resident in Spark is planned apart from what is in the driver."""
     queries = tuple(queries)
-    planner.cut_cells(queries)
-    for query in queries:
-        planner.add(query)
-    planner.prefer_exact()
-    return _plan(planner)
+    plan = StreamPlan(stream, (), (), statistics, restore_reach)
+    for resident in sorted({query.resident for query in queries}):
+        planner = Planner(stream, statistics, restore_reach)
+        mine = [query for query in queries if query.resident is resident]
+        planner.cut_cells(mine)
+        for query in mine:
+            planner.add(query)
+        planner.prefer_exact()
+        plan = _with(plan, resident, planner)
+    return plan
 
 
 def add(plan: StreamPlan, query: Query) -> StreamPlan:
     """The plan with one query more. Nobody else's way to be answered changes."""
-    planner = _planner(plan)
+    planner = _planner(plan, query.resident)
     planner.add(query)
-    return _plan(planner)
+    return _with(plan, query.resident, planner)
 
 
 def remove(plan: StreamPlan, name: str) -> StreamPlan:
     """The plan with one query less. What nobody reads any more is dropped, and nothing else."""
-    planner = _planner(plan)
+    resident = plan.query(name).resident
+    planner = _planner(plan, resident)
     planner.remove(name)
-    return _plan(planner)
+    return _with(plan, resident, planner)
 
 
 def plan_unshared(stream: Stream, queries: Iterable[Query], restore_reach: Microseconds = 0) -> tuple[StreamPlan, ...]:
@@ -101,14 +112,24 @@ def plan_unshared(stream: Stream, queries: Iterable[Query], restore_reach: Micro
     return tuple(plan_stream(stream, [query], restore_reach) for query in queries)
 
 
-def _planner(plan: StreamPlan) -> Planner:
-    return Planner(plan.stream, plan.statistics, plan.restore_reach, plan.kept, plan.queries)
+def _planner(plan: StreamPlan, resident: bool) -> Planner:
+    kept, queries = _placed(plan, resident)
+    return Planner(plan.stream, plan.statistics, plan.restore_reach, kept, queries)
 
 
-def _plan(planner: Planner) -> StreamPlan:
+def _with(plan: StreamPlan, resident: bool, planner: Planner) -> StreamPlan:
+    """The plan with all that is in Spark, or all that is in the driver, as the planner has it."""
     planner.settle()
     kept, queries = tuple(planner.shelf.by_name.values()), tuple(planner.plans.values())
-    return StreamPlan(planner.stream, kept, queries, planner.cost.statistics, planner.restore_reach)
+    others, other_queries = _placed(plan, not resident)
+    return replace(plan, kept=(*others, *kept), queries=(*other_queries, *queries))
+
+
+def _placed(plan: StreamPlan, resident: bool) -> tuple[tuple[KeptSynopsis, ...], tuple[QueryPlan, ...]]:
+    return (
+        tuple(kept for kept in plan.kept if kept.need.resident is resident),
+        tuple(query for query in plan.queries if query.resident is resident),
+    )
 
 
 __all__ = ["Part", "QueryPlan", "StreamPlan", "add", "plan_stream", "plan_unshared", "remove"]

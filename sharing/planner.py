@@ -8,7 +8,7 @@ from dataclasses import replace
 from queries.model import Microseconds, Query, Stream
 from sharing.cost import Cost, Statistics
 from sharing.kept import KeptSynopsis
-from sharing.kinds import check_forced_kind, choose
+from sharing.kinds import check_forced_kind, check_placement, choose
 from sharing.query_plan import Part, QueryPlan
 from sharing.reading import Input, Reading, Term
 from sharing.request import Request, requests_of
@@ -20,7 +20,8 @@ from synopses.preaggregate import Preaggregation
 
 
 class Planner:
-    """A plan in the making. ``settle`` must be called once before it is read off."""
+    """A plan in the making, of queries that are all in the driver or all resident in Spark. ``settle`` must be called
+    once before it is read off."""
 
     def __init__(
         self,
@@ -40,16 +41,18 @@ class Planner:
     def cut_cells(self, queries: Iterable[Query]) -> None:
         """Puts up the cell synopses that pay for these queries; those that nobody reads are dropped by ``settle``."""
         requests = [request for query in queries for request in self._requests(query)]
-        for kept in cell_synopses(requests, self.cost):
+        for made in cell_synopses(requests, self.cost):
+            kept = replace(made, need=replace(made.need, resident=requests[0].resident))
             kept = replace(kept, name=self._name(kept))
             self.shelf.put(kept)
             self._touched[kept.input] = None
 
     def add(self, query: Query) -> None:
         check_forced_kind(query)
+        check_placement(query)
         insists = query.synopsis is not None
         parts = tuple(self._part(request, insists) for request in self._requests(query))
-        plan = QueryPlan(query, self.shelf[parts[0].reading.primary].name, parts)
+        plan = QueryPlan(query, self._group(parts), parts)
         self.plans[query.name] = plan
         self._outputs[plan.output] = None
         self._touched.update(dict.fromkeys(plan.sources))
@@ -68,7 +71,7 @@ class Planner:
             )
             if parts != plan.parts:
                 self._touched.update(dict.fromkeys(plan.sources))
-                self.plans[name] = replace(plan, group=self.shelf[parts[0].reading.primary].name, parts=parts)
+                self.plans[name] = replace(plan, group=self._group(parts), parts=parts)
                 self._touched.update(dict.fromkeys(self.plans[name].sources))
 
     def settle(self) -> None:
@@ -87,6 +90,11 @@ class Planner:
                 self.shelf.drop(kept.name)
         share_outputs(self.plans, self._outputs)
         self._touched, self._outputs = {}, {}
+
+    def _group(self, parts: tuple[Part, ...]) -> str:
+        """What is resident in Spark is one group: one job scans for all of it (architecture.md, placement)."""
+        primary = parts[0].reading.primary
+        return f"{self.stream.name} in Spark" if primary.resident else self.shelf[primary].name
 
     def _requests(self, query: Query) -> tuple[Request, ...]:
         return requests_of(query, self.stream, self.restore_reach)
@@ -125,7 +133,7 @@ class Planner:
         return offer.reading
 
     def _own(self, request: Request) -> Reading:
-        need = Preaggregation(request.where, request.keys, request.components)
+        need = Preaggregation(request.where, request.keys, request.components, request.resident)
         kept = KeptSynopsis("", request.predicate, need, request.length)
         self.shelf.put(replace(kept, name=self._name(kept)))
         return Reading(request.keys, (Term(request.input),), OWN)
@@ -134,7 +142,8 @@ class Planner:
         attribute = None if kept.cells is None else kept.cells.attribute
         text = grouping_text(kept.predicate, kept.need.keys, attribute)
         listed = " as lists" if kept.input.listed is not None else ""
-        return self.shelf.free_name(f"{self.stream.name} {text}{listed}")
+        where = " in Spark" if kept.need.resident else ""
+        return self.shelf.free_name(f"{self.stream.name} {text}{listed}{where}")
 
 
 def _fitted(kept: KeptSynopsis, readers: list[tuple[QueryPlan, Request]]) -> KeptSynopsis:

@@ -55,6 +55,11 @@ class QueryPlan:
         return self.parts[0].reading
 
     @property
+    def resident(self) -> bool:
+        """Whether it is answered in Spark."""
+        return self.base.primary.resident
+
+    @property
     def components(self) -> tuple[Component, ...]:
         """What the reading of its groups must bring."""
         return self.parts[0].request.components

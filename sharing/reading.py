@@ -16,16 +16,18 @@ class Input:
     """What a synopsis is fed with, and what tells it from all others of its stream: which records, grouped how.
 
     Components are not part of it: a synopsis takes in more of them as queries come. ``listed`` is set for top-k
-    lists, which keep only the heaviest groups and so serve nobody else.
+    lists, which keep only the heaviest groups and so serve nobody else. What is ``resident`` in Spark and what is
+    in the driver share nothing.
     """
 
     where: Value | None
     keys: tuple[Value, ...]
     listed: Component | None = None
+    resident: bool = False
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.where, self.keys, self.listed))
+        return hash((self.where, self.keys, self.listed, self.resident))
 
     def __hash__(self) -> int:
         return self._hash
@@ -33,7 +35,7 @@ class Input:
 
 def input_of(need: Preaggregation) -> Input:
     listed = next((component for component in need.components if isinstance(component, Listed)), None)
-    return Input(need.where, need.keys, listed)
+    return Input(need.where, need.keys, listed, need.resident)
 
 
 Runs = tuple[tuple[int, int], ...]

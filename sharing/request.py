@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from queries.model import Query, Stream, Value
@@ -37,6 +37,7 @@ class Request:
     reach: int = 0
     counted: Value | None = None
     listed: ListedItems | None = None
+    resident: bool = False
 
     @property
     def length(self) -> int:
@@ -46,7 +47,7 @@ class Request:
     @property
     def input(self) -> Input:
         """The synopsis that would be its own."""
-        return Input(self.where, self.keys, None if self.listed is None else self.components[0])
+        return Input(self.where, self.keys, None if self.listed is None else self.components[0], self.resident)
 
     @cached_property
     def duplicate_insensitive(self) -> bool:
@@ -79,9 +80,8 @@ def requests_of(query: Query, stream: Stream, restore_reach: int = 0) -> tuple[R
     predicate = normalize(getattr(leaf.where, "sql", None), stream.types)
     used = dict.fromkeys(part for call in leaf.aggregates for part in AGGREGATES[call.function].components(call))
     times = (window, slide, reach)
-    requests = [
-        Request(leaf.where, predicate, leaf.keys, components_of(leaf.aggregates), tuple(used) or (Rows(),), *times)
-    ]
+    components = components_of(leaf.aggregates)
+    requests = [Request(leaf.where, predicate, leaf.keys, components, tuple(used) or (Rows(),), *times)]
     for argument in counted_arguments(leaf.aggregates):
         keys = (*leaf.keys, argument)
         requests.append(Request(leaf.where, predicate, keys, (Rows(),), (Rows(),), *times, counted=argument))
@@ -89,4 +89,4 @@ def requests_of(query: Query, stream: Stream, restore_reach: int = 0) -> tuple[R
         need = items.need(leaf.where)
         components = need.components
         requests.append(Request(leaf.where, predicate, need.keys, components, components, *times, listed=items))
-    return tuple(requests)
+    return tuple(replace(request, resident=True) for request in requests) if query.resident else tuple(requests)

@@ -106,6 +106,6 @@ def _state(plan: StreamPlan, first: QueryPlan, second: QueryPlan) -> list[Saying
 
 
 def _own(request: Request) -> KeptSynopsis:
-    need = Preaggregation(request.where, request.keys, request.components)
+    need = Preaggregation(request.where, request.keys, request.components, request.resident)
     name = f"{grouping_text(request.predicate, request.keys)} ({request.what})"
     return KeptSynopsis(name, request.predicate, need, request.length)

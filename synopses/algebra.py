@@ -77,6 +77,10 @@ class Component(Protocol):
         """The state carried by transported parts."""
         ...
 
+    def unload(self, state: State) -> tuple[pa.Array, ...]:
+        """The inverse of ``load``: the state's parts as Arrow columns."""
+        ...
+
     def identity(self, size: int) -> State: ...
 
     def absorb(self, into: State, codes: Array, state: State) -> State:

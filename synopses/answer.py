@@ -24,7 +24,7 @@ _PRUNE_FROM = 64
 _CHUNKS = 512
 
 
-def answer(select: Select, read: WindowRead) -> pa.Table:
+def answer(select: Select, read: Groups) -> pa.Table:
     """The rows of ``select``, whose innermost level's groups are ``read``; in rank order if it is ordered.
 
     The table owns its memory: a probe's states are views that its next window overwrites. Rows that were chosen or

@@ -39,6 +39,9 @@ class _Additive:
     def subtract(self, state: State, surplus: State) -> State:
         return (state[0] - surplus[0],)
 
+    def unload(self, state: State) -> tuple[pa.Array, ...]:
+        return (to_arrow(state[0], Type.DOUBLE if self.dtype == np.float64 else Type.BIGINT),)
+
     def guard(self, state: State, intervals: int) -> State:
         return state
 
@@ -151,6 +154,10 @@ class _Extreme:
     def load(self, parts: Sequence[pa.Array]) -> State:
         values, seen = to_numpy(parts[0], self.argument.type)
         return values, seen
+
+    def unload(self, state: State) -> tuple[pa.Array, ...]:
+        values, seen = state
+        return to_arrow(values, self.argument.type, seen), pa.array(seen)
 
     def identity(self, size: int) -> State:
         dtype = dtype_of(self.argument.type)
@@ -273,6 +280,9 @@ class Moments:
     def load(self, parts: Sequence[pa.Array]) -> State:
         types = (Type.BIGINT, Type.DOUBLE, Type.DOUBLE)
         return tuple(to_numpy(part, type_)[0] for part, type_ in zip(parts, types, strict=True))
+
+    def unload(self, state: State) -> tuple[pa.Array, ...]:
+        return tuple(pa.array(part) for part in state)
 
     def identity(self, size: int) -> State:
         return np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)

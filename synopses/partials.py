@@ -63,6 +63,10 @@ class OpenIntervals:
                 )
         return Partials(codes, tuple(states))
 
+    def intervals(self) -> list[int]:
+        """The intervals of which there is something, ascending."""
+        return sorted(self._pieces)
+
     def codes_in_use(self) -> Array:
         pieces = [piece.codes for parts in self._pieces.values() for piece in parts]
         return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *pieces]))

@@ -19,11 +19,16 @@ INTERVAL = "interval"
 
 @dataclass(frozen=True)
 class Preaggregation:
-    """What to compute of a stream's records: those that satisfy ``where``, grouped by interval and ``keys``."""
+    """What to compute of a stream's records: those that satisfy ``where``, grouped by interval and ``keys``.
+
+    ``resident`` ones stay in Spark: their partials are written to files by the job that computes them, and never
+    pass through the driver (``synopses.resident_files``).
+    """
 
     where: Value | None
     keys: tuple[Value, ...]
     components: tuple[Component, ...]
+    resident: bool = False
 
     @property
     def values(self) -> tuple[Value, ...]:

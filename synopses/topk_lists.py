@@ -59,6 +59,9 @@ class Listed:
     def load(self, parts: Sequence[pa.Array]) -> State:
         return self.inner.load(parts)
 
+    def unload(self, state: State) -> tuple[pa.Array, ...]:
+        return self.inner.unload(state)
+
     def identity(self, size: int) -> State:
         return self.inner.identity(size)
 

@@ -62,14 +62,17 @@ class FrequentItemsSketch(SketchStates):
     def _sketch(self, items: list[str], weights: list[int]) -> bytes:
         sketch = datasketches.frequent_strings_sketch(self.lg_size)
         deque(map(sketch.update, items, weights), maxlen=0)
-        payload: bytes = sketch.serialize()
-        return payload
+        return self.serialized(sketch)
 
     def union(self, sketches: Sequence[datasketches.frequent_strings_sketch]) -> datasketches.frequent_strings_sketch:
         union = datasketches.frequent_strings_sketch(self.lg_size)
         for sketch in sketches:
             union.merge(sketch)
         return union
+
+    def serialized(self, sketch: datasketches.frequent_strings_sketch) -> bytes:
+        payload: bytes = sketch.serialize()
+        return payload
 
     def deserialized(self, payload: bytes) -> datasketches.frequent_strings_sketch:
         return datasketches.frequent_strings_sketch.deserialize(payload)

@@ -65,14 +65,17 @@ class DistinctSketch(SketchStates):
     def _sketch(self, distinct: list[int | float | str]) -> bytes:
         sketch = datasketches.hll_sketch(self.lg_k, datasketches.HLL_8)
         deque(map(sketch.update, distinct), maxlen=0)
-        payload: bytes = sketch.serialize_compact()
-        return payload
+        return self.serialized(sketch)
 
     def union(self, sketches: Sequence[datasketches.hll_sketch]) -> datasketches.hll_sketch:
         union = datasketches.hll_union(self.lg_k)
         for sketch in sketches:
             union.update(sketch)
         return union.get_result(datasketches.HLL_8)
+
+    def serialized(self, sketch: datasketches.hll_sketch) -> bytes:
+        payload: bytes = sketch.serialize_compact()
+        return payload
 
     def deserialized(self, payload: bytes) -> datasketches.hll_sketch:
         return datasketches.hll_sketch.deserialize(payload)

@@ -69,14 +69,17 @@ class QuantileSketch(SketchStates):
     def _sketch(self, values: Array) -> bytes:
         sketch = datasketches.kll_doubles_sketch(self.k)
         sketch.update(values)
-        payload: bytes = sketch.serialize()
-        return payload
+        return self.serialized(sketch)
 
     def union(self, sketches: Sequence[datasketches.kll_doubles_sketch]) -> datasketches.kll_doubles_sketch:
         union = datasketches.kll_doubles_sketch(self.k)
         for sketch in sketches:
             union.merge(sketch)
         return union
+
+    def serialized(self, sketch: datasketches.kll_doubles_sketch) -> bytes:
+        payload: bytes = sketch.serialize()
+        return payload
 
     def deserialized(self, payload: bytes) -> datasketches.kll_doubles_sketch:
         return datasketches.kll_doubles_sketch.deserialize(payload)

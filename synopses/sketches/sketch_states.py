@@ -29,6 +29,9 @@ class SketchStates(ABC):
     @abstractmethod
     def deserialized(self, payload: bytes) -> Any: ...
 
+    @abstractmethod
+    def serialized(self, sketch: Any) -> bytes: ...
+
     def identity(self, size: int) -> State:
         return (np.full(size, None, dtype=object),)
 
@@ -51,6 +54,13 @@ class SketchStates(ABC):
 
     def load(self, parts: Sequence[pa.Array]) -> State:
         return (objects(self.deserialized(payload) for payload in parts[0].to_pylist()),)
+
+
+    def unload(self, state: State) -> tuple[pa.Array, ...]:
+        """A group in which nothing was seen has no sketch: an empty union stands for it."""
+        sketches, *others = state
+        stored = (self.serialized(self.union([]) if sketch is None else sketch) for sketch in sketches)
+        return payloads(stored), *(pa.array(part) for part in others)
 
 
 def objects(items: Iterable[Any]) -> Array:
