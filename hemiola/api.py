@@ -73,7 +73,7 @@ def replay(
 
     checked = validate(config)
     with (
-        open_store(checked.results, results_keep=checked.results_keep) as store,
+        open_store(checked.results, results_keep=checked.results_keep, lake=checked.lake) as store,
         spark_session(checked.spark, "hemiola replay") if spark is None else nullcontext(spark) as session,
     ):
         store.register(checked.queries, time_ns() // 1000)

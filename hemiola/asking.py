@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +107,9 @@ def _from_reply(found: Mapping[str, Any]) -> Asked:
 
 
 def _from_source(config: Config, query: Query, spark: SparkSession | None) -> Answer:
-    """The plan decides before Spark is started."""
-    plan = plan_stream(config.stream(query.stream), config.queries_on(query.stream))
+    """The plan decides before Spark is started. One window is never too much for the driver."""
+    registered = (replace(other, placement="driver") for other in config.queries_on(query.stream))
+    plan = plan_stream(config.stream(query.stream), registered)
     sources = matching(plan, query).sources
     needed = StreamPlan(plan.stream, tuple(plan.synopsis(source) for source in sources), (), plan.statistics)
     from spark_jobs.session import spark_session

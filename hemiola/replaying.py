@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
+from hemiola.placing import driver_budget, moved, to_move
 from hemiola.reports import ReplayReport, StreamReport
 from queries.model import Config, Microseconds, Query, Stream
 from results.store import Refresh, ResultsStore, StreamProgress, Update
@@ -23,7 +25,9 @@ from scheduler.plan_cost import modelled_cost
 from scheduler.policies import make_policy
 from sharing.plan import plan_stream
 from spark_jobs.preaggregation import Batch, preaggregate_records, rejected_records
+from spark_jobs.resident_store import ResidentStore
 from spark_jobs.sources import TimeBounds, read_bounded, time_bounds
+from synopses.preaggregate import Preaggregation
 
 CHUNK_RECORDS = 2_000_000
 """Records per Spark job, on average: the driver holds the partial aggregates of one chunk at a time."""
@@ -72,14 +76,22 @@ class _StreamReplay:
         self.config, self.stream, self.spark, self.store = config, stream, spark, store
         self.options, self.progress = options, progress
         self.plan = plan_stream(stream, queries)
+        self.resident = ResidentStore(spark, f"{config.storage}/replay-{uuid4().hex[:8]}/{stream.name}", stream.name)
         self.report = StreamReport(stream.name)
         self._seen = 0
         """The update at which all records are in."""
         self._finals: dict[str, int] = {}
         self._grouped: bool | None = None
         """Whether Spark groups records before the workers do, as the first chunk tells."""
+        self._jobs = 0
 
     def run(self) -> StreamReport:
+        try:
+            return self._replayed()
+        finally:
+            self.resident.remove()
+
+    def _replayed(self) -> StreamReport:
         s = self.stream.interval
         began = perf_counter()
         frame = read_bounded(self.spark, self.stream)
@@ -109,7 +121,7 @@ class _StreamReplay:
 
     def _engine(self, start: int, done: dict[str, frozenset[int]], first: int) -> Engine:
         settings = self.config.scheduler
-        return Engine(
+        engine = Engine(
             self.plan,
             make_policy(settings.policy, settings.sharing, settings.idle),
             modelled_cost(self.plan),
@@ -119,6 +131,8 @@ class _StreamReplay:
             registered_at=first,
             wanted=lambda query, end: end not in done[query] and end <= self._finals[query] * self.stream.interval,
         )
+        engine.resident, engine.shelves = self.resident, self.store.shelf
+        return engine
 
     def _done(self, query: str, bounds: TimeBounds) -> frozenset[int]:
         """Window ends that need not be computed again. The last interval of an earlier replay may have been closed
@@ -137,14 +151,41 @@ class _StreamReplay:
 
     def _run(self, engine: Engine, start: int, last: int, bounds: TimeBounds) -> None:
         s = self.stream.interval
-        for until, batch in self._batches(self._cuts(start * s, self._seen * s, bounds)):
+        from_us = start * s
+        for until, batch in self._batches(self._cuts(from_us, self._seen * s, bounds)):
             self.report.records += batch.records
-            for need, partials in batch.partials:
-                engine.ingest(need, partials)
+            self._take(engine, batch)
+            added = tuple(need for need in self.plan.needs if need not in batch.needs)
+            if added:
+                self._take(engine, self._preaggregated((from_us, until), added))
+            from_us = until
             self._advance(engine, until // s, start, last, bounds)
+            self.resident.keep({spec.need: engine.now - spec.b for spec in self.plan.synopses if spec.need.resident})
+            if until < self._seen * s:
+                self._move_what_is_too_large(engine, until)
         self._advance(engine, last, start, last, bounds)
         self.report.synopsis_entries = engine.synopses.entries
         self.report.synopsis_bytes = engine.synopses.nbytes
+        self.report.resident_entries = self.resident.entries
+
+    def _take(self, engine: Engine, batch: Batch) -> None:
+        for need, partials in batch.partials:
+            if need in self.plan.needs:
+                engine.ingest(need, partials)
+        self.resident.add((need, file) for need, file in batch.files if need in self.plan.needs)
+
+    def _move_what_is_too_large(self, engine: Engine, until: Microseconds) -> None:
+        """Gives queries to Spark while the driver's synopses are over their budget; their history, all that any
+        window still reaches, is read again from the source."""
+        moving = to_move(engine, driver_budget(self.config.driver_memory_share))
+        if not moving:
+            return
+        self.plan = moved(self.plan, moving)
+        needs = tuple(need for need in self.plan.needs if need.resident and not self.resident.files(need))
+        oldest = min(engine.now - spec.b for spec in self.plan.synopses if spec.need in needs) * self.stream.interval
+        self.resident.add(self._preaggregated((oldest, until), needs).files)
+        engine.replan(self.plan, {}, {})
+        self.report.moved += len(moving)
 
     def _advance(self, engine: Engine, to: int, start: int, last: int, bounds: TimeBounds) -> None:
         """Every update up to ``to``, each with all that is due at it, committed as one."""
@@ -175,12 +216,7 @@ class _StreamReplay:
         spans = list(pairwise(cuts))
 
         def job(span: tuple[Microseconds, Microseconds]) -> Batch:
-            began = perf_counter()
-            frame = read_bounded(self.spark, self.stream, *span)
-            batch = preaggregate_records(frame, self.stream, self.plan.needs, grouped=self._grouped)
-            self._grouped = batch.grouped
-            self.report.spark_seconds += perf_counter() - began
-            return batch
+            return self._preaggregated(span, self.plan.needs)
 
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="preaggregation") as pool:
             following = pool.submit(job, spans[0])
@@ -189,6 +225,16 @@ class _StreamReplay:
                 if number + 1 < len(spans):
                     following = pool.submit(job, spans[number + 1])
                 yield until, batch
+
+    def _preaggregated(self, span: tuple[Microseconds, Microseconds], needs: tuple[Preaggregation, ...]) -> Batch:
+        began = perf_counter()
+        self._jobs += 1
+        frame = read_bounded(self.spark, self.stream, *span)
+        target = self.resident.target(f"{self._jobs}")
+        batch = preaggregate_records(frame, self.stream, needs, grouped=self._grouped, resident=target)
+        self._grouped = batch.grouped
+        self.report.spark_seconds += perf_counter() - began
+        return batch
 
     def _commit(self, engine: Engine, answers: list[Answer], bounds: TimeBounds, final: bool) -> None:
         self.report.updates += 1
@@ -212,7 +258,7 @@ class _StreamReplay:
         self.store.commit(Update(progress, refreshes))
         self.report.commit_seconds += perf_counter() - began
         self.report.refreshes += len(refreshes)
-        self.report.rows += sum(refresh.table.num_rows for refresh in refreshes)
+        self.report.rows += sum(refresh.rows for refresh in refreshes)
         self.report.rescanned += sum(_rescan(refresh, bounds) for refresh in refreshes)
 
 

@@ -11,7 +11,8 @@ class StreamReport:
     """One stream's share. Seconds: of Spark jobs, of probing and post-processing, of commits.
 
     ``known_records`` are in the source, ``records`` were read now. ``rescanned`` is about how many records the same
-    refreshes would have read as queries of their own.
+    refreshes would have read as queries of their own. ``resident_entries`` are in Spark, where ``moved`` queries went
+    while it ran.
     """
 
     stream: str
@@ -23,6 +24,8 @@ class StreamReport:
     rows: int = 0
     synopsis_entries: int = 0
     synopsis_bytes: int = 0
+    resident_entries: int = 0
+    moved: int = 0
     rescanned: int = 0
     spark_seconds: float = 0.0
     engine_seconds: float = 0.0

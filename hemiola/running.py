@@ -87,7 +87,9 @@ class Daemon:
         try:
             self.state.claim(config.streams)
             self.catalog = Catalog(self.state.folder, config)
-            self.results = open_store(config.results, results_keep=config.results_keep, busy_timeout=_BUSY_SECONDS)
+            self.results = open_store(
+                config.results, results_keep=config.results_keep, busy_timeout=_BUSY_SECONDS, lake=config.lake
+            )
         except BaseException:
             self.state.release()
             raise

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queries.config_files import ConfigFiles, QueryEntry
-from queries.config_schema import ConfigShape, QueryShape, check_shape
+from queries.config_schema import ConfigShape, QueryShape, ResultsShape, check_shape
 from queries.config_streams import PendingStream, check_stream
 from queries.errors import InputError, Problem
 from queries.intervals import check_interval
@@ -57,7 +57,7 @@ class _Loader:
         schemas = {stream.name: stream.types for stream in streams}
         queries = self._queries(document.value, schemas, broken)
         written = document.value.get("results") if isinstance(document.value, dict) else None
-        results = self._results(written if isinstance(written, str) else ConfigShape.model_fields["results"].default)
+        results, lake = self._results(written)
         if shape is None:
             return None
         finished = tuple(self._finished(stream, queries) for stream in streams)
@@ -68,23 +68,37 @@ class _Loader:
             streams=finished,
             queries=tuple(query for query, _ in queries),
             scheduler=SchedulerSettings(**shape.scheduler.model_dump()),
-            spark=SparkSettings(shape.spark.master, tuple(sorted(shape.spark.conf.items()))),
+            spark=SparkSettings(
+                shape.spark.master,
+                tuple(sorted(shape.spark.conf.items())),
+                None if shape.spark.storage is None else self._resolved(shape.spark.storage),
+            ),
             results_keep=shape.results_keep,
             metrics_port=shape.metrics.port if shape.metrics is not None else None,
             audit=shape.audit,
+            lake=lake,
+            driver_memory_share=shape.driver_memory_share,
         )
 
     def _resolved(self, path: str) -> str:
         """Relative paths start at the config file's folder; URLs stay as they are."""
         return path if _URL.match(path) else os.path.normpath(os.path.join(self._folder, path))
 
-    def _results(self, url: str) -> str:
+    def _results(self, written: Any) -> tuple[str, str | None]:
+        """The database, and the folder of large answers: ``results: URL`` or ``results: {sql: URL, lake: FOLDER}``."""
+        if written is None or isinstance(written, str):
+            return self._database(written or ResultsShape.model_fields["sql"].default, ("results",)), None
+        shape = check_shape(ResultsShape, self._document, ("results",), written, "results") or ResultsShape()
+        place = ("results", "sql") if isinstance(written, dict) and "sql" in written else ("results",)
+        return self._database(shape.sql, place), None if shape.lake is None else self._resolved(shape.lake)
+
+    def _database(self, url: str, place: tuple[str, ...]) -> str:
         scheme = "sqlite:///"
         if url.startswith(("postgresql:", "postgres:")):
-            self._document.problem(("results",), "results in PostgreSQL are not available yet", "use sqlite:///")
+            self._document.problem(place, "results in PostgreSQL are not available yet", "use sqlite:///")
         elif not url.startswith(scheme) or url == scheme:
             self._document.problem(
-                ("results",), f"results must be a URL of a database, not {url}", "write sqlite:///./var/results.db"
+                place, f"results must be a URL of a database, not {url}", "write sqlite:///./var/results.db"
             )
         return f"{scheme}{os.path.normpath(os.path.join(self._folder, url.removeprefix(scheme)))}"
 

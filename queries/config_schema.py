@@ -117,6 +117,14 @@ class SchedulerShape(Shape):
 class SparkShape(Shape):
     master: str = "local[*]"
     conf: Options = {}
+    storage: str | None = None
+
+
+class ResultsShape(Shape):
+    """``results:`` as a mapping: the database, and the folder of large answers."""
+
+    sql: str = "sqlite:///./var/results.db"
+    lake: str | None = None
 
 
 class MetricsShape(Shape):
@@ -127,7 +135,7 @@ class ConfigShape(Shape):
     """The top of the file; streams and queries are checked one by one, so that one bad one hides no other."""
 
     state: str = "./var/state"
-    results: str = "sqlite:///./var/results.db"
+    results: Any = ResultsShape.model_fields["sql"].default
     results_keep: Duration | None = None
     streams: dict[str, Any]
     queries: Any
@@ -135,6 +143,7 @@ class ConfigShape(Shape):
     spark: SparkShape = SparkShape()
     metrics: MetricsShape | None = None
     audit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+    driver_memory_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.25
 
 
 class QueriesShape(Shape):

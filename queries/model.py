@@ -211,8 +211,12 @@ class SchedulerSettings:
 
 @dataclass(frozen=True)
 class SparkSettings:
+    """``storage``: where synopses that live in Spark are kept, a path or URI that the driver and all executors see;
+    None: in the state folder."""
+
     master: str = "local[*]"
     conf: tuple[tuple[str, str], ...] = ()
+    storage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -220,8 +224,9 @@ class Config:
     """A whole, checked configuration. ``path`` is the file it came from; relative paths are already resolved
     against that file's folder. ``Stream.interval`` is always set (given, or the gcd of windows and slides).
 
-    ``metrics_port``: where the daemon serves metrics (0: any free port). ``audit``: the share of refreshes it computes
-    again from raw records."""
+    ``lake``: the folder of answers too large for ``results``. ``metrics_port``: where the daemon serves metrics (0: any
+    free port). ``audit``: the share of refreshes it computes again from raw records. ``driver_memory_share``: the share
+    of the machine's memory that synopses in the driver may take before they move to Spark."""
 
     path: str
     state: str
@@ -233,6 +238,13 @@ class Config:
     results_keep: Microseconds | None = None
     metrics_port: int | None = None
     audit: float = 0.0
+    lake: str | None = None
+    driver_memory_share: float = 0.25
+
+    @property
+    def storage(self) -> str:
+        """Where synopses that live in Spark are kept."""
+        return self.spark.storage or f"{self.state}/resident"
 
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from queries.errors import InputError, Problem
 from queries.model import Microseconds
+from results.lake import Lake, StoreWithLake
 from results.sqlite_dialect import BUSY_TIMEOUT_SECONDS
 from results.sqlite_store import SqliteStore
 from results.store import ResultsStore
@@ -14,13 +15,18 @@ _SQLITE = "sqlite:///"
 
 
 def open_store(
-    url: str, *, results_keep: Microseconds | None = None, busy_timeout: float = BUSY_TIMEOUT_SECONDS
+    url: str,
+    *,
+    results_keep: Microseconds | None = None,
+    busy_timeout: float = BUSY_TIMEOUT_SECONDS,
+    lake: str | None = None,
 ) -> ResultsStore:
-    """The results at ``url`` for writing; created with their folder when they do not exist yet.
+    """The results at ``url`` for writing, and the folder of large answers; created when they do not exist yet.
 
     ``sqlite:////var/results.db`` is an absolute path, ``sqlite:///var/results.db`` one relative to the working folder.
     """
-    return SqliteStore(sqlite_path(url), results_keep=results_keep, busy_timeout=busy_timeout)
+    store = SqliteStore(sqlite_path(url), results_keep=results_keep, busy_timeout=busy_timeout)
+    return store if lake is None else StoreWithLake(store, Lake(lake), results_keep)
 
 
 def sqlite_path(url: str) -> Path:

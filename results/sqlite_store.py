@@ -40,6 +40,8 @@ class SqliteStore:
     """A ``ResultsStore``. ``results_keep`` bounds the history: window ends older than the stream's newest update by
     more than it are deleted, also from the tables of inactive and archived queries."""
 
+    shelf = None
+
     def __init__(
         self,
         database: Path,
@@ -211,7 +213,7 @@ def _answer_rows(table: AnswerTable, refresh: Refresh) -> Iterable[tuple[Any, ..
 def _refresh_row(refresh: Refresh) -> tuple[object, ...]:
     return (
         refresh.query, time_text(refresh.window_end), refresh.task, time_text(refresh.started_at),
-        refresh.duration_ms, refresh.table.num_rows, refresh.late_by, int(refresh.restored),
+        refresh.duration_ms, refresh.rows, refresh.late_by, int(refresh.restored),
         json.dumps(refresh.shared_with, ensure_ascii=False),
     )  # fmt: skip
 

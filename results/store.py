@@ -5,7 +5,7 @@ All times are microseconds since the epoch (UTC); ``late_by`` is in seconds, ``d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -44,7 +44,8 @@ class Refresh:
     """One refresh of one query: the answer over ``[window_start, window_end)`` and how it came about.
 
     ``table`` holds the answer columns under their output names in SELECT order; the rows of an ordered query are
-    in rank order. ``shared_with`` names the other queries that were refreshed in the same joint execution.
+    in rank order. ``shared_with`` names the other queries that were refreshed in the same joint execution. The rows
+    of an answer on a ``shelf`` (``results.lake``) are there and not in ``table``; ``shelved`` is their number.
     """
 
     query: str
@@ -59,6 +60,21 @@ class Refresh:
     late_by: float = 0.0
     restored: bool = False
     shared_with: tuple[str, ...] = ()
+    shelf: OnShelf | None = None
+    shelved: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.table.num_rows if self.shelf is None else self.shelved
+
+
+class OnShelf(Protocol):
+    """An answer that lies beside its place."""
+
+    def put_in_place(self) -> None: ...
+
+
+MakeShelf = Callable[[str, Microseconds, Microseconds, bool, Microseconds, float, bool], OnShelf]
 
 
 @dataclass(frozen=True)
@@ -70,7 +86,14 @@ class Update:
 
 
 class ResultsStore(Protocol):
-    """Where answers go. One writer at a time; readers use ``results.reader`` and are never in the way."""
+    """Where answers go. One writer at a time; readers use ``results.reader`` and are never in the way.
+
+    ``shelf``: a place in the lake for one answer (query, window start and end, complete, now, late by, restored), or
+    None where there is no lake.
+    """
+
+    @property
+    def shelf(self) -> MakeShelf | None: ...
 
     def register(self, queries: Sequence[Query], registered_at: Microseconds) -> None:
         """Make this the registered set, all or nothing.

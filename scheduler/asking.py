@@ -35,13 +35,20 @@ def matching(plan: StreamPlan, query: Query) -> QueryPlan:
             f"the window of {format_duration(query.window)} is not made of whole intervals of {format_duration(s)}",
             hint=f"stream {plan.stream.name} is kept in intervals of {format_duration(s)}: ask for a multiple of it",
         )
-    parts = tuple(Part(request, _reading(plan, request)) for request in requests_of(query, plan.stream))
+    requests = requests_of(query, plan.stream)
+    try:
+        parts = tuple(Part(request, _reading(plan, request, resident=False)) for request in requests)
+    except Unanswerable:
+        if not any(kept.need.resident for kept in plan.kept):
+            raise
+        parts = tuple(Part(request, _reading(plan, request, resident=True)) for request in requests)
     primary = plan.synopsis(parts[0].reading.primary)
     return QueryPlan(query, primary.name, parts)
 
 
-def _reading(plan: StreamPlan, request: Request) -> Reading:
-    shelf = Shelf(kept for kept in plan.kept if not any(_shortcomings(plan, kept, request)))
+def _reading(plan: StreamPlan, request: Request, resident: bool) -> Reading:
+    placed = (kept for kept in plan.kept if kept.need.resident is resident)
+    shelf = Shelf(kept for kept in placed if not any(_shortcomings(plan, kept, request)))
     cost = Cost(plan.statistics)
     offers = [offer for rule in RULES if isinstance(offer := rule.offer(request, shelf, cost), Offer)]
     best = min(offers, key=lambda offer: offer.cost, default=None)

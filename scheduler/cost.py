@@ -46,7 +46,7 @@ class CostModel:
 
     The defaults count merges alone, as the dissertation's example does. ``kinds`` names each group's synopsis
     (``basic_interval`` unless said), ``sizes`` scales reads, merges and post-processing of a group, for instance by
-    its number of distinct keys.
+    its number of distinct keys, and ``starts`` is what beginning an execution of a group costs beyond ``fixed``.
     """
 
     read: float = 0
@@ -55,6 +55,7 @@ class CostModel:
     fixed: float = 0
     kinds: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, float] = field(default_factory=dict)
+    starts: Mapping[str, float] = field(default_factory=dict)
 
     def cost(self, subgroups: Sequence[SubGroup]) -> float:
         return self.terms(subgroups).joint(range(len(subgroups))) if subgroups else 0
@@ -68,6 +69,8 @@ class CostModel:
                 scan = scans[member.group, 0 if basic else member.window]
                 scan[position] = max(scan[position], self._probe(member.group, member.window))
                 own[position] += self.post * self.sizes.get(member.group, 1)
+                if member.group in self.starts:
+                    scans[member.group, -1][position] = self.starts[member.group]
         shared = [tuple(scan) for scan in scans.values() if any(scan)]
         if self.fixed and len(shared) == 1 and all(shared[0]):
             shared = [tuple(value + self.fixed for value in shared[0])]

@@ -8,8 +8,9 @@ what is refreshed, as of when, and hands each update's answers over as one piece
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,6 +23,8 @@ from scheduler.execution import execute
 from scheduler.load import Savings, savings
 from scheduler.plan_cost import modelled_cost
 from scheduler.policies import Policy
+from scheduler.resident import ResidentSynopses, probe_jointly
+from scheduler.resident_probe import Asked
 from scheduler.tasks import Member, Task, living, subgroups
 from sharing.plan import QueryPlan, StreamPlan
 from synopses.changes import History, exchange
@@ -45,7 +48,22 @@ class Answer:
     late_by: float
     restored: bool
     shared_with: tuple[str, ...]
+    shelf: Any = None
+    """Where the rows are that were too many for ``table``; ``shelved`` is their number."""
+    shelved: int = 0
 
+
+@dataclass(frozen=True)
+class _Found:
+    started_at: Microseconds
+    duration_ms: float
+    table: pa.Table
+    shelf: Any = None
+    shelved: int = 0
+
+
+Shelves = Callable[[str, Microseconds, Microseconds, bool, Microseconds, float, bool], Any]
+"""A shelf (``resident_probe.Shelf``) for an answer: query, window start and end, complete, now, late by, restored."""
 
 Wanted = Callable[[str, Microseconds], bool]
 """Whether the answer of a query as of a window end is still to be computed (work = due − done)."""
@@ -82,7 +100,11 @@ class Engine:
         self.now = start
         self.seen_from = seen_from
         self.wanted = wanted
-        self.synopses = StreamSynopses(plan.synopses)
+        self.synopses = StreamSynopses(plan.driver_synopses)
+        self.resident: ResidentSynopses | None = None
+        """Those that live in Spark; to be set before the first execution that reads one."""
+        self.shelves: Shelves | None = None
+        """Where answers from Spark may be left."""
         self.agenda = Agenda()
         self._plans = {query.query.name: query for query in plan.queries}
         self._subgroups = subgroups(members_of(plan), policy.joined)
@@ -107,7 +129,7 @@ class Engine:
         """Takes up the work of an engine that committed update ``now``: ``history`` fills the synopses, ``refreshed``
         has the newest window end published of each query, ``since`` when it was registered, in updates."""
         self.synopses = StreamSynopses(())
-        exchange(self.synopses, self.plan.synopses, history, self.now)
+        exchange(self.synopses, self.plan.driver_synopses, history, self.now)
         self._refreshed = {name: end for name, end in refreshed.items() if name in self._plans}
         self._since |= {name: update for name, update in since.items() if name in self._plans}
         tasks, self.agenda = self.agenda.tasks, Agenda()
@@ -118,7 +140,7 @@ class Engine:
     def replan(self, plan: StreamPlan, history: History, known_from: Mapping[Preaggregation, int]) -> None:
         """Goes on with another set of queries from update ``now`` on. ``history`` holds the partials of synopses that
         are new, known from the intervals ``known_from`` on; those that stay are not touched."""
-        exchange(self.synopses, plan.synopses, history, self.now)
+        exchange(self.synopses, plan.driver_synopses, history, self.now)
         self.known_from = {
             need: max(known_from.get(need, 0), self.known_from.get(need, 0))
             for need in plan.needs
@@ -128,7 +150,7 @@ class Engine:
         if isinstance(self.cost, CalibratedCost):
             self.cost.model = modelled_cost(plan)
         self._plans = {query.query.name: query for query in plan.queries}
-        same = {name for name in self._plans if name in before and before[name].query == self._plans[name].query}
+        same = {name for name in self._plans if name in before and _same(before[name].query, self._plans[name].query)}
         self._refreshed = {name: end for name, end in self._refreshed.items() if name in same}
         self._since = {name: self._since[name] if name in same else self.now for name in self._plans}
         self._subgroups = living(subgroups(members_of(plan), self.policy.joined), self.now)
@@ -237,32 +259,73 @@ class Engine:
 
     def _answers(self, ends: Mapping[int, Sequence[QueryPlan]], tasks: Mapping[str, str]) -> list[Answer]:
         answers = []
+        in_spark = self._probed_in_spark(ends)
         for end, plans in sorted(ends.items()):
             started_at, began = self.clock.now(), perf_counter()
-            tables = self._executed(plans, self.now - end)
-            each_ms = (perf_counter() - began) * 1000 / len(plans)
-            together = tuple(sorted(tables))
+            here = [plan for plan in plans if not plan.resident]
+            tables = self._executed(here, self.now - end) if here else {}
+            each_ms = (perf_counter() - began) * 1000 / max(1, len(here))
+            found = {name: _Found(started_at, each_ms, table) for name, table in tables.items()} | in_spark.get(end, {})
+            together = tuple(sorted(found))
             for plan in plans:
                 name = plan.query.name
-                if name not in tables:
+                if name not in found:
                     continue
                 answers.append(
                     Answer(
                         query=name,
                         window_start=(end - plan.window) * self.interval,
                         window_end=end * self.interval,
-                        complete=end - plan.window >= self._known_from(plan),
-                        table=tables[name],
+                        complete=self._complete(plan, end),
+                        table=found[name].table,
                         task=tasks[name],
-                        started_at=started_at,
+                        started_at=found[name].started_at,
                         refreshed_at=self.clock.now(),
-                        duration_ms=each_ms,
+                        duration_ms=found[name].duration_ms,
                         late_by=self._late_by(name, end) * self.interval / 1e6,
                         restored=end < self.now,
                         shared_with=tuple(other for other in together if other != name),
+                        shelf=found[name].shelf,
+                        shelved=found[name].shelved,
                     )
                 )
         return answers
+
+    def _probed_in_spark(self, ends: Mapping[int, Sequence[QueryPlan]]) -> dict[int, dict[str, _Found]]:
+        """Everything of it that is resident in Spark, as one job; what fails is in ``failures``."""
+        plans = [(end, plan) for end in sorted(ends) for plan in ends[end] if plan.resident]
+        if not plans:
+            return {}
+        assert self.resident is not None
+        started_at, began = self.clock.now(), perf_counter()
+        asked = [Asked(end, plan, self._shelf(plan, end, started_at)) for end, plan in plans]
+        needs = tuple(dict.fromkeys(need for _, plan in plans for need in self.plan.needs_of(plan)))
+        try:
+            probed = probe_jointly(self.resident, needs, asked)
+        except Exception as error:
+            if not self.isolate_failures:
+                raise
+            self.failures |= {plan.query.name: f"{type(error).__name__}: {error}" for _, plan in plans}
+            return {}
+        each_ms = (perf_counter() - began) * 1000 / len(plans)
+        found: dict[int, dict[str, _Found]] = {}
+        for one, (table, shelved) in zip(asked, probed, strict=True):
+            self.failures.pop(one.plan.query.name, None)
+            shelf = one.shelf if shelved is not None else None
+            of_end = found.setdefault(one.end, {})
+            of_end[one.plan.query.name] = _Found(started_at, each_ms, table, shelf, shelved or 0)
+        return found
+
+    def _shelf(self, plan: QueryPlan, end: int, now: Microseconds) -> Any:
+        if self.shelves is None:
+            return None
+        name, s = plan.query.name, self.interval
+        late_by = self._late_by(name, end) * s / 1e6
+        window = ((end - plan.window) * s, end * s)
+        return self.shelves(name, *window, self._complete(plan, end), now, late_by, end < self.now)
+
+    def _complete(self, plan: QueryPlan, end: int) -> bool:
+        return end - plan.window >= self._known_from(plan)
 
     def _executed(self, plans: Sequence[QueryPlan], age: int) -> dict[str, pa.Table]:
         """The answers by query. When the joint execution fails each query is tried alone: one that cannot be answered
@@ -298,6 +361,11 @@ class Engine:
 
     def _known_from(self, plan: QueryPlan) -> int:
         return max(self.seen_from, *(self.known_from.get(need, self.seen_from) for need in self.plan.needs_of(plan)))
+
+
+def _same(before: Query, now: Query) -> bool:
+    """Whether it is the same question, wherever its synopses live."""
+    return replace(before, placement=now.placement) == now
 
 
 def members_of(plan: StreamPlan) -> list[Member]:

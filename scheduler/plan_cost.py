@@ -9,6 +9,7 @@ from __future__ import annotations
 from scheduler.cost import CostModel
 from sharing.cost import Cost
 from sharing.plan import StreamPlan
+from sharing.query_plan import group_in_spark
 from synopses.choice import BASIC_INTERVAL, INTERVAL, RUNNING
 
 FIXED = 150.0
@@ -21,16 +22,24 @@ OVERHEAD = 500.0
 """What handling an interval, or a query's groups, costs however few they are, in entries."""
 
 
+JOB = 300_000.0
+"""One job on Spark, whatever it does."""
+
+
 def modelled_cost(plan: StreamPlan) -> CostModel:
     """Costs in microseconds by group, from the kinds of the plan's synopses and its statistics."""
     entries = Cost(plan.statistics)
+    in_spark = group_in_spark(plan.stream.name)
+    resident = [kept for kept in plan.kept if kept.need.resident]
+    sizes = {kept.name: OVERHEAD + entries.held(kept) for kept in plan.kept}
     return CostModel(
         read=READ,
         merge=0,
         post=POST,
         fixed=FIXED,
         kinds={kept.name: _slowest(kept.kinds) for kept in plan.kept},
-        sizes={kept.name: OVERHEAD + entries.held(kept) for kept in plan.kept},
+        sizes=sizes | ({in_spark: sum(sizes[kept.name] for kept in resident)} if resident else {}),
+        starts={in_spark: JOB} if resident else {},
     )
 
 

@@ -13,16 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from queries.model import Value
 from scheduler.execution import execute
-from scheduler.lake import Shelved, shelve
 from scheduler.partial_answers import complete_in_parts, finish, leaf_rows
 from sharing.query_plan import QueryPlan
-from sharing.reading import Input, input_of
+from sharing.reading import input_of
 from synopses.answer import answer
 from synopses.changes import exchange
 from synopses.merged import Merged
@@ -35,16 +36,26 @@ from synopses.window_read import WindowRead
 ROWS, STATES, ANSWER, SHELVED = "rows", "states", "answer", "shelved"
 _ENTRIES_PER_TASK = 1_500_000
 """Entries a scanning task holds at a time: about 100 MB."""
+_WORTH_A_TASK = 10_000
+"""Entries that are not cut further for the sake of more tasks."""
+
+
+class Shelf(Protocol):
+    """Where tasks leave the rows of an answer; sent to them."""
+
+    def put(self, part: str, rows: pa.Table) -> None:
+        """Some rows; a part that is put again replaces itself."""
+        ...
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An answer to compute: of a query's plan as of update ``end``. ``shelf`` says where in the lake its rows go; by
-    default they come back."""
+    """An answer to compute: of a query's plan as of update ``end``. Where there is a ``shelf``, tasks leave the rows
+    of an answer that need not meet there; by default they come back."""
 
     end: int
     plan: QueryPlan
-    shelf: Shelved | None = None
+    shelf: Shelf | None = None
 
     @property
     def start(self) -> int:
@@ -73,7 +84,7 @@ class Scan:
 @dataclass(frozen=True)
 class Piece:
     """What one task hands on. ``of`` is the number of an answer asked for (rows, answers) or of a ``Together``
-    (states, of ``need`` and of the ``part``-th share of the groups); ``rows`` counts those left in the lake."""
+    (states, of ``need`` and of the ``part``-th share of the groups)."""
 
     kind: str
     of: int
@@ -112,9 +123,10 @@ class JointProbe:
             entries = sum(file.rows for _, file in files)
             if not entries:
                 continue
-            parts = min(SLOTS, max(-(-entries // _ENTRIES_PER_TASK), min(self._least, entries // 10_000)), SLOTS)
-            bounds = [SLOTS * part // max(parts, 1) for part in range(max(parts, 1) + 1)]
-            found += [Scan(number, low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+            wanted = max(1, -(-entries // _ENTRIES_PER_TASK), min(self._least, entries // _WORTH_A_TASK))
+            parts = min(SLOTS, wanted)
+            bounds = [SLOTS * part // parts for part in range(parts + 1)]
+            found += [Scan(number, low, high) for low, high in pairwise(bounds)]
         return tuple(found)
 
     @property
@@ -149,6 +161,11 @@ class JointProbe:
                     if (together.end, together.window) == (end, window) and self._reads(together, scan.need):
                         yield from self._handed_on(number, scan.need, synopses, merged)
 
+    def shelves(self, number: int) -> bool:
+        """Whether the rows of this answer are left on its shelf."""
+        asked = self.asked[number]
+        return asked.shelf is not None and complete_in_parts(asked.plan.query.select)
+
     def combine(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """One combining task: all pieces of some targets."""
         by_target: dict[tuple[str, int, int], list[Piece]] = {}
@@ -171,7 +188,8 @@ class JointProbe:
         }
 
     def _cut_points(self, need: int) -> list[int]:
-        return sorted({cut for number in self._readers[need] for cut in (self.asked[number].start, self.asked[number].end)})
+        asked = [self.asked[number] for number in self._readers[need]]
+        return sorted({one.start for one in asked} | {one.end for one in asked})
 
     def _wanted_files(self, need: int, files: Sequence[ResidentFile]) -> list[tuple[int, ResidentFile]]:
         """The files that some window reaches, each with the number of its segment."""
@@ -226,10 +244,9 @@ class JointProbe:
         return synopses
 
     def _answered(self, number: int, read: WindowRead, task: str) -> Iterator[Piece]:
-        asked = self.asked[number]
-        select = asked.plan.query.select
-        if asked.shelf is not None and complete_in_parts(select):
-            yield Piece(SHELVED, number, shelve(asked.shelf, task, answer(select, read)))
+        select = self.asked[number].plan.query.select
+        if self.shelves(number):
+            yield self._shelved(number, task, answer(select, read))
             return
         rows = answer(leaf_rows(select), read)
         if rows.num_rows:
@@ -260,17 +277,24 @@ class JointProbe:
             yield from self._answered_from(asked, synopses, together, part)
 
     def _answered_from(self, number: int, synopses: StreamSynopses, together: Together, part: int) -> Iterator[Piece]:
-        asked = self.asked[number]
-        plan, select = asked.plan, asked.plan.query.select
+        plan = self.asked[number].plan
         if not together.keys:
             yield Piece(ANSWER, number, execute(synopses, [plan])[plan.query.name])
-        elif asked.shelf is not None and complete_in_parts(select):
-            yield Piece(SHELVED, number, shelve(asked.shelf, f"states-{part}", execute(synopses, [plan])[plan.query.name]))
+        elif self.shelves(number):
+            yield self._shelved(number, f"states-{part}", execute(synopses, [plan])[plan.query.name])
         else:
-            in_part = replace(plan, query=replace(plan.query, select=leaf_rows(select)), shares_output_of=None)
+            rows_only = replace(plan.query, select=leaf_rows(plan.query.select))
+            in_part = replace(plan, query=rows_only, shares_output_of=None)
             rows = execute(synopses, [in_part])[plan.query.name]
             if rows.num_rows:
                 yield Piece(ROWS, number, rows)
+
+    def _shelved(self, number: int, part: str, rows: pa.Table) -> Piece:
+        shelf = self.asked[number].shelf
+        assert shelf is not None
+        if rows.num_rows:
+            shelf.put(part, rows)
+        return Piece(SHELVED, number, pa.table({"rows": [rows.num_rows]}))
 
 
 def run_here(probe: JointProbe) -> Iterator[Piece]:
@@ -279,7 +303,3 @@ def run_here(probe: JointProbe) -> Iterator[Piece]:
     for _ in range(probe.rounds):
         pieces = list(probe.combine(pieces))
     yield from pieces
-
-
-def sources_of(plans: Iterable[QueryPlan]) -> set[Input]:
-    return {source for plan in plans for source in plan.sources}

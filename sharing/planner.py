@@ -9,7 +9,7 @@ from queries.model import Microseconds, Query, Stream
 from sharing.cost import Cost, Statistics
 from sharing.kept import KeptSynopsis
 from sharing.kinds import check_forced_kind, check_placement, choose
-from sharing.query_plan import Part, QueryPlan
+from sharing.query_plan import Part, QueryPlan, group_in_spark
 from sharing.reading import Input, Reading, Term
 from sharing.request import Request, requests_of
 from sharing.rules import OWN, RULES, Offer, cell_synopses
@@ -92,9 +92,8 @@ class Planner:
         self._touched, self._outputs = {}, {}
 
     def _group(self, parts: tuple[Part, ...]) -> str:
-        """What is resident in Spark is one group: one job scans for all of it (architecture.md, placement)."""
         primary = parts[0].reading.primary
-        return f"{self.stream.name} in Spark" if primary.resident else self.shelf[primary].name
+        return group_in_spark(self.stream.name) if primary.resident else self.shelf[primary].name
 
     def _requests(self, query: Query) -> tuple[Request, ...]:
         return requests_of(query, self.stream, self.restore_reach)

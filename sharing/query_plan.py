@@ -12,6 +12,11 @@ from synopses.algebra import Component
 from synopses.topk_lists import ListedItems
 
 
+def group_in_spark(stream: str) -> str:
+    """The group of all that is resident in Spark: one job scans for all of it (architecture.md, placement)."""
+    return f"{stream} in Spark"
+
+
 @dataclass(frozen=True)
 class Part:
     request: Request

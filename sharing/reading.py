@@ -32,6 +32,10 @@ class Input:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[type[Input], tuple[object, ...]]:
+        """Hashes differ from process to process: a remembered one must not travel."""
+        return Input, (self.where, self.keys, self.listed, self.resident)
+
 
 def input_of(need: Preaggregation) -> Input:
     listed = next((component for component in need.components if isinstance(component, Listed)), None)

@@ -7,7 +7,6 @@ where an executor is lost, and carries the messages between them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -18,14 +17,8 @@ _SCHEMA = "target INT, about STRING, payload BINARY"
 _ARROW = pa.schema([("target", pa.int32()), ("about", pa.string()), ("payload", pa.binary())])
 
 
-class Message(NamedTuple):
-    """``payload`` for whoever handles ``target`` (any number from 0 on); ``about`` says what it is."""
-
-    target: int
-    about: str
-    payload: bytes
-
-
+Message = tuple[int, str, bytes]
+"""For whoever handles this target (any number from 0 on); what it is about; its content."""
 Produce = Callable[[int], Iterable[Message]]
 Consume = Callable[[Sequence[Message]], Iterable[Message]]
 
@@ -43,7 +36,7 @@ def map_reduce(
             frame = frame.repartitionById(partitions, frame["target"] % partitions)
             frame = frame.mapInArrow(_consumer(function), _SCHEMA)
         found = frame.toArrow()
-    return [Message(*row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True)]
+    return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
 def _producer(produce: Produce) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -57,9 +50,7 @@ def _producer(produce: Produce) -> Callable[[Iterator[pa.RecordBatch]], Iterator
 
 def _consumer(consume: Consume) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        messages = [
-            Message(*row) for batch in batches for row in zip(*(column.to_pylist() for column in batch), strict=True)
-        ]
+        messages = [row for batch in batches for row in zip(*(column.to_pylist() for column in batch), strict=True)]
         if messages:
             yield from map(_batch, consume(messages))
 

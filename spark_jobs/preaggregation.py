@@ -22,9 +22,12 @@ from pyspark.sql import functions as F
 from queries.errors import RunError
 from queries.model import Microseconds, Scalar, Stream, Value
 from spark_jobs.grouping import Grouping, grouping_of, shrinks
+from spark_jobs.partial_rows import ROW, decoded, encoded, row
+from spark_jobs.resident_partials import FILE, ResidentTarget, described_file, scattered, written
 from spark_jobs.session import wrap_spark_errors
 from spark_jobs.sources import CORRUPT
 from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
+from synopses.resident_files import ResidentFile
 
 _FLUSH_ROWS = 1 << 19
 """Records a worker gathers before it groups them: large enough to shrink, small enough to hold."""
@@ -48,7 +51,11 @@ class Batch:
     ones ``late`` came after their interval was closed.
     """
 
+    needs: tuple[Preaggregation, ...] = ()
+    """What was computed, whether or not there was anything of it."""
     partials: list[tuple[Preaggregation, pa.Table]] = field(default_factory=list)
+    files: list[tuple[Preaggregation, ResidentFile]] = field(default_factory=list)
+    """Partials of needs that are resident in Spark, left in files by the job."""
     records: int = 0
     rejected: int = 0
     rejects: list[pa.Table] = field(default_factory=list)
@@ -65,20 +72,22 @@ def preaggregate_records(
     needs: Sequence[Preaggregation],
     closed_before: int | None = None,
     grouped: bool | None = None,
+    resident: ResidentTarget | None = None,
 ) -> Batch:
     """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records of intervals before
     ``closed_before`` are late and among the rejected ones. ``grouped``: whether Spark is to group the records first
-    if it can; None looks at some of them, which computes these twice."""
+    if it can; None looks at some of them, which computes these twice. ``resident``: where the partials of needs that
+    are resident in Spark go."""
     columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
     try:
         with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
             records = frame.select(*_projection(frame, stream, columns, closed_before))
             grouping = None if grouped is False else grouping_of(needs, columns)
             if grouping is not None:
-                batch = _grouped_first(records, stream, needs, grouping, grouped)
+                batch = _grouped_first(records, stream, needs, grouping, grouped, resident)
                 if batch is not None:
                     return batch
-            return _run(records, stream, needs, tuple(needs), columns)
+            return _run(records, stream, needs, tuple(needs), columns, resident)
     except RunError as error:
         culprit = _failing(frame, columns)
         if culprit is None:
@@ -87,7 +96,12 @@ def preaggregate_records(
 
 
 def _grouped_first(
-    records: DataFrame, stream: Stream, needs: Sequence[Preaggregation], grouping: Grouping, grouped: bool | None
+    records: DataFrame,
+    stream: Stream,
+    needs: Sequence[Preaggregation],
+    grouping: Grouping,
+    grouped: bool | None,
+    resident: ResidentTarget | None,
 ) -> Batch | None:
     """None if that does not shrink the records, or if a sum leaves 64 bits, which only the workers' may."""
     start = F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)")
@@ -102,7 +116,7 @@ def _grouped_first(
     )
     rows = rows.select(_TIME, _REJECTED, _NEWEST, _RECORDS, *grouping.columns.values())
     try:
-        batch = _run(rows, stream, needs, grouping.needs, grouping.columns)
+        batch = _run(rows, stream, needs, grouping.needs, grouping.columns, resident)
     except ArithmeticException:
         return None
     batch.grouped = True
@@ -115,20 +129,26 @@ def _run(
     needs: Sequence[Preaggregation],
     over_rows: tuple[Preaggregation, ...],
     columns: dict[Value, str],
+    resident: ResidentTarget | None,
 ) -> Batch:
     """The job itself; ``over_rows`` are the ``needs`` in terms of the columns of ``rows``."""
-    worker = _worker(over_rows, columns, stream.interval)
-    answers = rows.mapInArrow(worker, "need INT, payload BINARY, records BIGINT").toArrow()
-    batch = Batch()
+    worker = _worker(over_rows, columns, stream.interval, 1 if resident is None else resident.parts)
+    grouped = rows.mapInArrow(worker, ROW)
+    if resident is not None and any(need.resident for need in needs):
+        grouped = written(grouped, needs, resident)
+    answers = grouped.drop("part").toArrow()
+    batch = Batch(tuple(needs))
     for need, payload, count in zip(*(answers[name].to_pylist() for name in answers.column_names), strict=True):
-        if need == _COUNTED:
+        if need == FILE:
+            batch.files.append(described_file(payload, needs))
+        elif need == _COUNTED:
             batch.records += count
             _note(batch, json.loads(payload))
         elif need == _REJECTS:
             batch.rejected += count
-            batch.rejects.append(_decoded(payload))
+            batch.rejects.append(decoded(payload))
         else:
-            batch.partials.append((needs[need], _decoded(payload)))
+            batch.partials.append((needs[need], decoded(payload)))
     return batch
 
 
@@ -187,7 +207,7 @@ def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str], clo
 
 
 def _worker(
-    needs: tuple[Preaggregation, ...], columns: dict[Value, str], interval: Microseconds
+    needs: tuple[Preaggregation, ...], columns: dict[Value, str], interval: Microseconds, parts: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered: list[pa.RecordBatch] = []
@@ -196,16 +216,20 @@ def _worker(
             gathered.append(batch)
             rows += batch.num_rows
             if rows >= _FLUSH_ROWS:
-                yield from _flush(gathered, needs, columns, interval)
+                yield from _flush(gathered, needs, columns, interval, parts)
                 gathered, rows = [], 0
         if gathered:
-            yield from _flush(gathered, needs, columns, interval)
+            yield from _flush(gathered, needs, columns, interval, parts)
 
     return work
 
 
 def _flush(
-    gathered: list[pa.RecordBatch], needs: tuple[Preaggregation, ...], columns: dict[Value, str], interval: Microseconds
+    gathered: list[pa.RecordBatch],
+    needs: tuple[Preaggregation, ...],
+    columns: dict[Value, str],
+    interval: Microseconds,
+    parts: int,
 ) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(gathered)
     grouped = _RECORDS in table.column_names
@@ -215,11 +239,11 @@ def _flush(
         rejected = bad[_REJECTED].take(_repeated(bad[_RECORDS])) if grouped else bad[_REJECTED]
         late = pc.sum(pc.starts_with(rejected, LATE + _BETWEEN)).as_py()
         table = table.filter(table[_REJECTED].is_null())
-        yield _row(_REJECTS, _encoded(_split(rejected.slice(0, _MOST_REJECTS))), len(rejected))
+        yield row(_REJECTS, encoded(_split(rejected.slice(0, _MOST_REJECTS))), len(rejected))
     oldest, newest = pc.min(table[_TIME]).as_py(), pc.max(table[_NEWEST if grouped else _TIME]).as_py()
     counted = {"late": late, "oldest": oldest, "newest": newest}
     records = (pc.sum(table[_RECORDS]).as_py() or 0) if grouped else table.num_rows
-    yield _row(_COUNTED, json.dumps(counted).encode(), records)
+    yield row(_COUNTED, json.dumps(counted).encode(), records)
     if not table.num_rows:
         return
     table = table.drop_columns([_REJECTED]).combine_chunks()
@@ -227,8 +251,13 @@ def _flush(
     table = table.append_column(INTERVAL, pa.array(intervals))
     for number, need in enumerate(needs):
         partials = preaggregate(table, columns, need)
-        if partials.num_rows:
-            yield _row(number, _encoded(partials), table.num_rows)
+        if not partials.num_rows:
+            continue
+        if need.resident:
+            for part, some in scattered(partials, len(need.keys), parts):
+                yield row(number, encoded(some), some.num_rows, part)
+        else:
+            yield row(number, encoded(partials), table.num_rows)
 
 
 def _repeated(counts: pa.ChunkedArray) -> pa.Array:
@@ -238,49 +267,3 @@ def _repeated(counts: pa.ChunkedArray) -> pa.Array:
 def _split(rejected: pa.ChunkedArray) -> pa.Table:
     halves = pc.split_pattern(rejected, _BETWEEN, max_splits=1)
     return pa.table({"reason": pc.list_element(halves, 0), "record": pc.list_element(halves, 1)})
-
-
-def _row(need: int, payload: bytes, records: int) -> pa.RecordBatch:
-    return pa.record_batch(
-        [pa.array([need], pa.int32()), pa.array([payload], pa.binary()), pa.array([records], pa.int64())],
-        names=["need", "payload", "records"],
-    )
-
-
-def _encoded(table: pa.Table) -> bytes:
-    table = _narrowed(table)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(table)
-    encoded: bytes = sink.getvalue().to_pybytes()
-    return encoded
-
-
-def _decoded(payload: bytes) -> pa.Table:
-    with pa.ipc.open_stream(payload) as reader:
-        table = reader.read_all()
-    return table.cast(pa.schema([pa.field(column.name, _widened(column), column.nullable) for column in table.schema]))
-
-
-_WIDE = b"wide"
-"""Marks a column of 64 bit integers that travels as a smaller one."""
-
-
-def _narrowed(table: pa.Table) -> pa.Table:
-    """Columns of 64 bit integers in as few bits as their values need: counts and sums of one flush are small, and a
-    worker's answers are copied several times on their way to the driver."""
-    for place, column in enumerate(table.schema):
-        if not pa.types.is_int64(column.type) or not table.num_rows:
-            continue
-        extremes = pc.min_max(table.column(place)).as_py()
-        low, high = extremes["min"], extremes["max"]
-        for bits, narrow in ((8, pa.int8()), (16, pa.int16()), (32, pa.int32())):
-            if low is not None and -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
-                marked = pa.field(column.name, narrow, column.nullable, {_WIDE: b""})
-                table = table.set_column(place, marked, table.column(place).cast(narrow))
-                break
-    return table
-
-
-def _widened(column: pa.Field) -> pa.DataType:
-    return pa.int64() if column.metadata is not None and _WIDE in column.metadata else column.type

@@ -163,7 +163,7 @@ class _Wanted:
     def columns(self, stored: str) -> dict[str, str] | None:
         """Wanted column name → stored column name; None if it does not cover."""
         there = json.loads(stored)
-        if (there["where"], there["keys"]) != (self._input["where"], self._input["keys"]):
+        if any(there.get(what) != self._input.get(what) for what in ("where", "keys", "resident")):
             return None
         columns = {INTERVAL: INTERVAL} | {key_name(i): key_name(i) for i in range(len(self._need.keys))}
         for number, (component, text) in enumerate(zip(self._need.components, self._input["components"], strict=True)):
@@ -181,6 +181,7 @@ def describe_need(need: Preaggregation) -> str:
             "where": _describe(need.where),
             "keys": [_describe(key) for key in need.keys],
             "components": [_describe(component) for component in need.components],
+            **({"resident": True} if need.resident else {}),
         },
         separators=(",", ":"),
         ensure_ascii=False,

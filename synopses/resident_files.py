@@ -5,12 +5,11 @@ answers for some slots reads just those rows of every interval. Files are writte
 them, under names nobody else uses; what counts is what the driver was told of and has committed. Whatever a task
 that failed has left behind is never read and goes with its interval's folder.
 
-Folders are paths or URIs that Arrow knows (``file``, ``hdfs``, ``s3``, ``gs``, ``abfs``).
+Folders are paths or URIs that Arrow knows (``queries.file_systems``).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,9 +17,8 @@ from hashlib import sha256
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import fs
 
-from queries.errors import RunError
+from queries.file_systems import opened
 from synopses.algebra import Component, State
 from synopses.carriers import WIDE, Array
 from synopses.keys import KeyNode, KeyTree
@@ -30,7 +28,6 @@ from synopses.slots import SLOTS, slots_of
 
 SLOT = "slot"
 _ROW_GROUP = 1 << 15
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 @dataclass(frozen=True)
@@ -44,20 +41,6 @@ class ResidentFile:
     high: int
     rows: int
     nbytes: int
-
-
-def opened(folder: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a path or URI, and the path in it."""
-    if not _URI.match(folder):
-        return fs.LocalFileSystem(), folder
-    try:
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(folder)
-    except (pa.ArrowException, OSError, ImportError) as error:
-        raise RunError(
-            f"{folder} cannot be opened: {str(error).splitlines()[0]}",
-            hint="give a path, or a URI of a file system that Arrow knows: file, hdfs, s3, gs, abfs",
-        ) from error
-    return found
 
 
 def folder_name(described: str) -> str:
@@ -129,9 +112,7 @@ def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
     first = tables[0].schema
     if all(table.schema.equals(first) for table in tables):
         return pa.concat_tables(tables)
-    wide = {
-        field.name for table in tables for field in table.schema if pa.types.is_decimal(field.type)
-    }
+    wide = {field.name for table in tables for field in table.schema if pa.types.is_decimal(field.type)}
     return pa.concat_tables([_widened(table, wide) for table in tables])
 
 

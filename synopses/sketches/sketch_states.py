@@ -55,7 +55,6 @@ class SketchStates(ABC):
     def load(self, parts: Sequence[pa.Array]) -> State:
         return (objects(self.deserialized(payload) for payload in parts[0].to_pylist()),)
 
-
     def unload(self, state: State) -> tuple[pa.Array, ...]:
         """A group in which nothing was seen has no sketch: an empty union stands for it."""
         sketches, *others = state

@@ -1,4 +1,4 @@
-"""Plans whose synopses live in files, driven without Spark: the tasks of a joint probe run here, one after the other."""
+"""Plans whose synopses live in files, driven without Spark: the tasks of a joint probe run here, one by one."""
 
 from __future__ import annotations
 

@@ -17,10 +17,13 @@ SHAPES = {
     "hidden_order": "SELECT src FROM @8/3 GROUP BY src ORDER BY COUNT(*) DESC, MAX(port) LIMIT 2",
     "having": "SELECT src, COUNT(*) AS n FROM @6/2 GROUP BY src HAVING COUNT(*) > 2",
     "computed": "SELECT src, SUM(length) / COUNT(*) AS per FROM @6/2 GROUP BY src",
-    "two_levels": "SELECT QUANTILE(n, 0.5) AS q, COUNT(*) AS c FROM (SELECT src, SUM(length) AS n FROM @8/2 GROUP BY src)",
+    "two_levels": "SELECT QUANTILE(n, 0.5) AS q, COUNT(*) AS c "
+    "FROM (SELECT src, SUM(length) AS n FROM @8/2 GROUP BY src)",
     "count_of": "SELECT COUNT(*) AS c FROM (SELECT src, flag FROM @5/2 GROUP BY src, flag)",
-    "inner_top": "SELECT AVG(n) AS m FROM (SELECT src, SUM(length) AS n FROM @8/2 GROUP BY src ORDER BY n DESC LIMIT 2)",
-    "regrouped": "SELECT flag, MAX(n) AS m FROM (SELECT src, flag, COUNT(*) AS n FROM @7/2 GROUP BY src, flag) GROUP BY flag",
+    "inner_top": "SELECT AVG(n) AS m "
+    "FROM (SELECT src, SUM(length) AS n FROM @8/2 GROUP BY src ORDER BY n DESC LIMIT 2)",
+    "regrouped": "SELECT flag, MAX(n) AS m "
+    "FROM (SELECT src, flag, COUNT(*) AS n FROM @7/2 GROUP BY src, flag) GROUP BY flag",
     "distinct": "SELECT flag, COUNT(DISTINCT src) AS d, QUANTILE(length, 0.9) AS q FROM @9/3 GROUP BY flag",
     "distinct_all": "SELECT COUNT(DISTINCT src) AS d, MEDIAN(length) AS m, SUM(length) AS n FROM @9/3",
     "distinct_top": "SELECT src, COUNT(DISTINCT port) AS d FROM @9/3 GROUP BY src ORDER BY d DESC LIMIT 2",
