@@ -28,6 +28,7 @@ from hemiola.audit import AUDIT_TAG, Auditor
 from hemiola.catalog import Catalog
 from hemiola.control import ControlServer, Request
 from hemiola.metrics import MetricsServer
+from hemiola.placing import driver_budget
 from hemiola.state_folder import StateFolder, socket_path
 from hemiola.status import QueryHealth, snapshot, time_text
 from hemiola.stream_runtime import BACKFILL_TAG, StreamRuntime
@@ -41,6 +42,7 @@ from scheduler.clocks import WallClock
 from scheduler.engine import Answer, Engine
 from scheduler.streams import GlobalScheduler
 from spark_jobs.live_sources import check_live_sources
+from spark_jobs.resident_store import RESIDENT_TAG
 from synopses.partials_store import StoredBatch
 
 if TYPE_CHECKING:
@@ -130,7 +132,14 @@ class Daemon:
         queries = [query for query in self.catalog.queries if query.stream == name]
         stream = self.config.stream(name)
         return StreamRuntime(
-            stream, queries, self.state, self.results, self.config.scheduler, self.clock, self._calls.put
+            stream,
+            queries,
+            self.state,
+            self.results,
+            self.config.scheduler,
+            self.clock,
+            self._calls.put,
+            self.config.storage,
         )
 
     def _start_spark(self) -> None:
@@ -205,7 +214,16 @@ class Daemon:
                 runtime.remove_expired()
             except OSError as error:  # a full disk: what has expired is removed when there is room to note it
                 logger.warning("stream %s: what has expired stays for now: %s", runtime.stream.name, error)
+        self._move_what_is_too_large()
         self._disk = {"state_bytes": self.state.nbytes, "disk_free_bytes": self.state.free}
+
+    def _move_what_is_too_large(self) -> None:
+        """The budget is for the synopses of all streams together."""
+        live = {name: runtime.live for name, runtime in self.runtimes.items() if runtime.live is not None}
+        held = {name: stream.engine.synopses.nbytes for name, stream in live.items()}
+        budget = driver_budget(self.config.driver_memory_share)
+        for name in held:
+            self.runtimes[name].move_what_is_too_large(budget - sum(held.values()) + held[name])
 
     def _loop(self) -> None:
         self._put_known_rejects()
@@ -394,7 +412,7 @@ class Daemon:
                     runtime.ingest.stop()
             if self._spark is not None:
                 try:
-                    for tag in (BACKFILL_TAG, AUDIT_TAG):
+                    for tag in (BACKFILL_TAG, AUDIT_TAG, RESIDENT_TAG):
                         self._spark.sparkContext.cancelJobsWithTag(tag)
                     if self._given_spark is None:
                         self._spark.stop()

@@ -9,9 +9,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from hemiola.placing import to_move
 from hemiola.state_folder import StateFolder
 from queries.errors import RunError
 from queries.model import Microseconds, Query, SchedulerSettings, Stream
@@ -20,13 +23,14 @@ from results.store import ResultsStore, StreamProgress
 from scheduler.clocks import WallClock
 from scheduler.cost import CalibratedCost
 from scheduler.daemon import LiveStream
-from scheduler.engine import Engine
+from scheduler.engine import Engine, same_question
 from scheduler.plan_cost import modelled_cost
 from scheduler.policies import make_policy
 from sharing.plan import StreamPlan, add, plan_stream, remove
-from spark_jobs.backfill import Gathered, backfill, gather_partials
+from spark_jobs.backfill import Gathered, backfill, gather_partials, write_resident
 from spark_jobs.ingest import StreamIngest
 from spark_jobs.raw_records import remove_retained
+from spark_jobs.resident_store import ResidentStore
 from synopses.changes import to_fill
 from synopses.event_time import EventTime, Known
 from synopses.partials_store import BatchHeader, PartialsStore, StoredBatch, Totals, batches_to_remove
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKFILL_TAG = "hemiola-backfill"
-_KEPT_FROM, _SINCE = "kept_from", "since"
+_KEPT_FROM, _SINCE, _MOVED = "kept_from", "since", "moved"
 _ATTEMPTS, _PAUSE_SECONDS = 5, 1.0
 
 Post = Callable[[Callable[[], None]], None]
@@ -56,7 +60,9 @@ class StreamRuntime:
         settings: SchedulerSettings,
         clock: WallClock,
         post: Post,
+        storage: str,
     ) -> None:
+        """``storage``: the folder of synopses that live in Spark."""
         self.stream, self.state, self.clock = stream, state, clock
         self.queries = tuple(queries)
         self.store = PartialsStore(state.partials(stream.name))
@@ -65,7 +71,11 @@ class StreamRuntime:
         self.ingested: int | None = None
         self.gathering: StreamPlan | None = None
         self.gathering_error: str | None = None
-        self.plan = plan_stream(stream, self.queries)
+        self.resident: ResidentStore | None = None
+        """Synopses that live in Spark; None until Spark is up."""
+        self._storage = storage
+        self._moved = frozenset(state.facts(stream.name).get(_MOVED, ()))
+        self.plan = plan_stream(stream, self._placed)
         self._results, self._settings, self._post = results, settings, post
         self._spark: SparkSession | None = None
         self._spark_is_up = threading.Event()
@@ -84,6 +94,14 @@ class StreamRuntime:
         return newest.totals if newest is not None else Totals()
 
     @property
+    def _placed(self) -> tuple[Query, ...]:
+        """The registered queries, those that have moved to Spark among them as if they had asked for it."""
+        return tuple(
+            replace(query, placement="spark") if query.name in self._moved and query.placement == "auto" else query
+            for query in self.queries
+        )
+
+    @property
     def pending(self) -> frozenset[str]:
         """Queries that are registered and not answered yet, because their history is being gathered."""
         planned = {plan.query.name for plan in self.plan.queries} if self.live is not None else set()
@@ -94,7 +112,10 @@ class StreamRuntime:
         name = self.stream.name
         self._check_checkpoint()
         folders = self.state.checkpoint(name), self.state.raw(name)
-        self.ingest = StreamIngest(spark, self.stream, self.store, self.event_time, folders, deliver)
+        self.resident = ResidentStore(spark, f"{self._storage}/{name}", name)
+        if self.live is not None:
+            self._connect(self.live.engine)
+        self.ingest = StreamIngest(spark, self.stream, self.store, self.event_time, folders, deliver, self.resident)
         self.ingest.needs = self._needs()
         self._spark = spark
         self._spark_is_up.set()
@@ -110,6 +131,21 @@ class StreamRuntime:
                 f"{checkpoint}: batch {newest.batch} is not in it",
                 hint="restore both from the same backup, or remove both: then the source is read from its beginning",
             )
+
+    def _connect(self, engine: Engine) -> None:
+        engine.resident, engine.shelves = self.resident, self._results.shelf
+
+    def move_what_is_too_large(self, budget: int) -> None:
+        """Gives queries to Spark while the driver's synopses hold more than ``budget`` bytes; they are answered by the
+        driver until their history is there."""
+        if self.live is None or self.gathering is not None or self.resident is None:
+            return
+        moving = to_move(self.live.engine, budget)
+        if moving:
+            logger.info("stream %s: %s move to Spark", self.stream.name, ", ".join(moving))
+            self._moved |= frozenset(moving)
+            self.state.note(self.stream.name, **{_MOVED: sorted(self._moved)})
+            self.change(self.queries)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -128,6 +164,8 @@ class StreamRuntime:
             for need, table in stored.partials:
                 if need in self.plan.needs:
                     self.live.engine.ingest(need, table)
+            if self.resident is not None:
+                self.resident.add((need, file) for need, file in stored.files if need in self.plan.needs)
             if header.watermark is not None:
                 self.live.advance(header.watermark)
         self._finish_gathering()
@@ -144,7 +182,9 @@ class StreamRuntime:
         self.queries = tuple(queries)
         wanted = {query.name: query for query in queries}
         planned = {plan.query.name: plan.query for plan in self.plan.queries}
-        self._gone = frozenset(name for name, query in planned.items() if wanted.get(name) != query)
+        self._gone = frozenset(
+            name for name, query in planned.items() if name not in wanted or not same_question(query, wanted[name])
+        )
         if self.live is not None:
             self.live.forget(self._gone)
         if self.gathering is None:
@@ -178,6 +218,9 @@ class StreamRuntime:
         for header in headers:
             if header.raw is not None and header.last is not None and header.last < retained:
                 remove_retained(self.state.raw(self.stream.name) / header.raw)
+        if self.resident is not None:
+            specs = [spec for spec in self.plan.synopses if spec.need.resident]
+            self.resident.keep({spec.need: self.live.committed - spec.b for spec in specs})
 
     @property
     def _longest(self) -> int:
@@ -250,6 +293,8 @@ class StreamRuntime:
                 refreshed[name] = max(int(done[-1]) // s, oldest)
             if name in noted and noted[name][1] == _meaning(plan.query):
                 since[name] = max(noted[name][0], oldest)
+        self._connect(engine)
+        self._take_files(found)
         engine.resume(found.partials, refreshed, since)
         engine.known_from = self._known_from(found, engine)
         self.live = LiveStream(engine)
@@ -259,14 +304,15 @@ class StreamRuntime:
         self._note_since()
 
     def _begin_change(self) -> None:
-        wanted = _evolved(self.plan, self.queries)
+        wanted = _evolved(self.plan, self._placed)
         if self.live is None:
             self.plan = wanted
             if self.ingest is not None:
                 self.ingest.needs = self._needs()
             return
         engine = self.live.engine
-        missing = to_fill(engine.synopses.specs, wanted.synopses)
+        resident = (spec for spec in self.plan.synopses if spec.need.resident)
+        missing = to_fill((*engine.synopses.specs, *resident), wanted.synopses)
         if not missing:
             self._adopt(wanted, Gathered(self.ingested or 0, {}))
             return
@@ -289,29 +335,41 @@ class StreamRuntime:
     def _adopt(self, plan: StreamPlan, found: Gathered) -> None:
         assert self.live is not None
         engine = self.live.engine
-        if found.partials:
+        if found.partials or found.files:
             oldest = engine.now - max(spec.b for spec in plan.synopses)
             self._add_later(found, oldest)
+        self._take_files(found)
         engine.replan(plan, found.partials, self._known_from(found, engine))
         self.plan, self.gathering, self._gone = plan, None, frozenset()
         if self.ingest is not None:
             self.ingest.needs = self._needs()
         self._note_since()
-        if {query.query for query in plan.queries} != set(self.queries):
+        if {query.query for query in plan.queries} != set(self._placed):
             self.change(self.queries)
+
+    def _take_files(self, found: Gathered) -> None:
+        """What was gathered of needs that are resident in Spark."""
+        if self.resident is not None:
+            write_resident(found, self.resident.target(f"later-{uuid4().hex[:8]}"))
+            for need, files in found.files.items():
+                self.resident.replace(need, files)
 
     def _add_later(self, found: Gathered, oldest: int) -> None:
         """What was delivered since ``found`` was gathered; every such batch was read for its needs."""
-        later = gather_partials(self.store, tuple(found.partials), oldest, self.ingested or 0, after=found.through)
+        needs = tuple(dict.fromkeys((*found.partials, *found.files)))
+        later = gather_partials(self.store, needs, oldest, self.ingested or 0, after=found.through)
         for need, missing in later.uncovered.items():
             found.known_from[need] = max(found.known_from.get(need, 0), *((header.last or 0) + 1 for header in missing))
             logger.error("stream %s: batch %d lacks what a query needs", self.stream.name, missing[-1].batch)
         for need, tables in later.partials.items():
-            found.partials[need] += tables
+            found.partials.setdefault(need, []).extend(tables)
+        for need, files in later.files.items():
+            found.files.setdefault(need, []).extend(files)
 
     def _known_from(self, found: Gathered, engine: Engine) -> dict[Any, int]:
         kept_from = self.state.facts(self.stream.name).get(_KEPT_FROM, 0)
-        known = dict.fromkeys(found.partials, kept_from) if kept_from > engine.seen_from else {}
+        needs = (*found.partials, *found.files)
+        known = dict.fromkeys(needs, kept_from) if kept_from > engine.seen_from else {}
         return {need: max(first, known.get(need, 0)) for need, first in (known | found.known_from).items()}
 
     def _note_since(self) -> None:
@@ -335,7 +393,7 @@ class StreamRuntime:
         self._use = use
         if self.live is None:
             found = gather_partials(self.store, needs, oldest, through)
-            if not found.uncovered:
+            if not found.uncovered and (self.resident is not None or not any(need.resident for need in needs)):
                 use(found)
                 return
         self.gathering = plan
@@ -364,11 +422,14 @@ class StreamRuntime:
                 break
             time.sleep(0.01)
         found = gather_partials(self.store, needs, oldest, through)
-        if found.uncovered:
+        if found.uncovered or any(need.resident for need in needs):
             self._spark_is_up.wait()
-            if self._spark is not None:
-                self._spark.sparkContext.addJobTag(BACKFILL_TAG)
-                backfill(self._spark, self.stream, self.state.raw(self.stream.name), found, oldest)
+        if found.uncovered and self._spark is not None and self.resident is not None:
+            self._spark.sparkContext.addJobTag(BACKFILL_TAG)
+            target = self.resident.target(f"backfill-{uuid4().hex[:8]}")
+            backfill(self._spark, self.stream, self.state.raw(self.stream.name), found, oldest, target)
+        if self.resident is not None:
+            write_resident(found, self.resident.target(f"gathered-{uuid4().hex[:8]}"))
         self.gathering_error = None
         return found
 
@@ -390,7 +451,7 @@ class StreamRuntime:
             self.gathering = None
             self._add_later(found, 0)
             self._use(found)
-            if {query.query for query in self.plan.queries} != set(self.queries):
+            if {query.query for query in self.plan.queries} != set(self._placed):
                 self.change(self.queries)
         else:
             self._use(found)
@@ -429,5 +490,7 @@ def facts_of(runtime: StreamRuntime) -> Mapping[str, Any]:
         "error": runtime.gathering_error or (None if ingest is None else ingest.error),
         "synopsis_bytes": 0 if live is None else live.engine.synopses.nbytes,
         "synopsis_entries": 0 if live is None else live.engine.synopses.entries,
+        "resident_bytes": 0 if runtime.resident is None else runtime.resident.nbytes,
+        "resident_entries": 0 if runtime.resident is None else runtime.resident.entries,
         "batch_files": len(runtime.store.headers()),
     }

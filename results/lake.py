@@ -23,11 +23,13 @@ from pyarrow import fs
 
 from queries.file_systems import opened, remove_folder, subfolders
 from queries.model import Microseconds, Query
+from results.answer_table import answer_table
 from results.store import MakeShelf, ResultsStore, StreamProgress, Update
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = pa.timestamp("us", tz="UTC")
 _STAGING = "_staging"
+_WIDE = pa.decimal128(38, 0)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Shelf:
     refreshed_at: Microseconds
     late_by: float
     restored: bool
+    wide: frozenset[str] = frozenset()
+    """Columns of integers that may exceed 64 bits: decimals in every file, so that all files are alike."""
 
     def put(self, part: str, rows: pa.Table) -> None:
         """Writes some rows of the answer; called by tasks, maybe again by another attempt of the same task."""
@@ -53,7 +57,7 @@ class Shelf:
             "window_start": _times(self.window_start, size),
             "window_end": _times(self.window_end, size),
             "complete": pa.array(np.full(size, self.complete)),
-            **{name: rows[name] for name in rows.column_names},
+            **{name: rows[name].cast(_WIDE) if name in self.wide else rows[name] for name in rows.column_names},
             "refreshed_at": _times(self.refreshed_at, size),
             "late_by": pa.array(np.full(size, self.late_by)),
             "restored": pa.array(np.full(size, self.restored)),
@@ -77,6 +81,8 @@ class Lake:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self.wide: dict[str, frozenset[str]] = {}
+        """By query, the columns of integers that may exceed 64 bits."""
         self._attempts = 0
         self._run = uuid4().hex[:8]
         remove_folder(f"{folder}/{_STAGING}")
@@ -87,7 +93,8 @@ class Lake:
     ) -> Shelf:  # fmt: skip
         self._attempts += 1
         staging = f"{self.folder}/{_STAGING}/{self._run}-{self._attempts}"
-        return Shelf(self.folder, staging, query, start, end, complete, now, late_by, restored)
+        wide = self.wide.get(query, frozenset())
+        return Shelf(self.folder, staging, query, start, end, complete, now, late_by, restored, wide)
 
     def remove_before(self, query: str, end: Microseconds) -> None:
         """Forgets the answers of window ends before ``end``."""
@@ -121,6 +128,9 @@ class StoreWithLake:
 
     def register(self, queries: Sequence[Query], registered_at: Microseconds) -> None:
         self.store.register(queries, registered_at)
+        for query in queries:
+            columns = answer_table(query).columns
+            self.lake.wide[query.name] = frozenset(column.name for column in columns if column.wide)
 
     def done(self, query: str) -> npt.NDArray[np.int64]:
         return self.store.done(query)

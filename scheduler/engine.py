@@ -150,7 +150,11 @@ class Engine:
         if isinstance(self.cost, CalibratedCost):
             self.cost.model = modelled_cost(plan)
         self._plans = {query.query.name: query for query in plan.queries}
-        same = {name for name in self._plans if name in before and _same(before[name].query, self._plans[name].query)}
+        same = {
+            name
+            for name in self._plans
+            if name in before and same_question(before[name].query, self._plans[name].query)
+        }
         self._refreshed = {name: end for name, end in self._refreshed.items() if name in same}
         self._since = {name: self._since[name] if name in same else self.now for name in self._plans}
         self._subgroups = living(subgroups(members_of(plan), self.policy.joined), self.now)
@@ -248,6 +252,7 @@ class Engine:
 
     def _refresh(self, picked: Sequence[Task]) -> list[Answer]:
         due = {query: task.name for task in picked for query in task.queries}
+        before = dict(self._refreshed)
         ends: dict[int, list[QueryPlan]] = {}
         for query in due:
             plan = self._plans[query]
@@ -255,7 +260,11 @@ class Engine:
                 if self.wanted(query, end * self.interval):
                     ends.setdefault(end, []).append(plan)
             self._refreshed[query] = self.now
-        return self._answers(ends, due)
+        answers = self._answers(ends, due)
+        for query in due.keys() & self.failures.keys():  # what restore owes it still does
+            self._refreshed.pop(query)
+            self._refreshed |= {query: before[query]} if query in before else {}
+        return answers
 
     def _answers(self, ends: Mapping[int, Sequence[QueryPlan]], tasks: Mapping[str, str]) -> list[Answer]:
         answers = []
@@ -363,7 +372,7 @@ class Engine:
         return max(self.seen_from, *(self.known_from.get(need, self.seen_from) for need in self.plan.needs_of(plan)))
 
 
-def _same(before: Query, now: Query) -> bool:
+def same_question(before: Query, now: Query) -> bool:
     """Whether it is the same question, wherever its synopses live."""
     return replace(before, placement=now.placement) == now
 

@@ -45,7 +45,7 @@ def probe_jointly(synopses: ResidentSynopses, needs: Sequence[Preaggregation], a
     """All of them in one job, in this order."""
     probe = JointProbe(needs, asked, {need: synopses.files(need) for need in needs}, synopses.tasks)
     work = _Work(probe)
-    told = synopses.run(len(probe.scans), work.produce, [work.consume] * probe.rounds)
+    told = synopses.run(len(probe.tasks), work.produce, [work.consume] * probe.rounds)
     pieces = [_heard(message) for message in told]
     tables = {piece.of: piece.table for piece in pieces if piece.kind == ANSWER}
     shelved: dict[int, int] = {}
@@ -66,7 +66,7 @@ class _Work:
         self._probe = probe
 
     def produce(self, task: int) -> Iterable[Told]:
-        return map(self._told, self._probe.scan(self._probe.scans[task]))
+        return (self._told(piece) for scan in self._probe.tasks[task] for piece in self._probe.scan(scan))
 
     def consume(self, told: Sequence[Told]) -> Iterable[Told]:
         return map(self._told, self._probe.combine(map(_heard, told)))

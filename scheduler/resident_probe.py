@@ -74,11 +74,12 @@ class Together:
 
 @dataclass(frozen=True)
 class Scan:
-    """The rows of slots ``[low, high)`` of one synopsis."""
+    """The rows of slots ``[low, high)`` of one synopsis, about ``entries`` of them."""
 
     need: int
     low: int
     high: int
+    entries: int
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,17 @@ class JointProbe:
             wanted = max(1, -(-entries // _ENTRIES_PER_TASK), min(self._least, entries // _WORTH_A_TASK))
             parts = min(SLOTS, wanted)
             bounds = [SLOTS * part // parts for part in range(parts + 1)]
-            found += [Scan(number, low, high) for low, high in pairwise(bounds)]
+            found += [Scan(number, low, high, entries // parts) for low, high in pairwise(bounds)]
         return tuple(found)
+
+    @cached_property
+    def tasks(self) -> tuple[tuple[Scan, ...], ...]:
+        """Scans that are worth a task of their own, and small ones together."""
+        bundles: list[list[Scan]] = [[] for _ in range(min(self._least, len(self.scans)))]
+        alone = [[scan] for scan in self.scans if scan.entries >= _WORTH_A_TASK]
+        for number, scan in enumerate(scan for scan in self.scans if scan.entries < _WORTH_A_TASK):
+            bundles[number % len(bundles)].append(scan)
+        return tuple(tuple(bundle) for bundle in (*alone, *bundles) if bundle)
 
     @property
     def rounds(self) -> int:

@@ -25,6 +25,7 @@ from spark_jobs.file_source_log import files_of_batch
 from spark_jobs.live_sources import FILE_FORMATS, read_files, read_live
 from spark_jobs.preaggregation import Batch, preaggregate_records
 from spark_jobs.raw_records import retaining
+from spark_jobs.resident_store import ResidentStore
 from spark_jobs.session import wrap_spark_errors
 from synopses.event_time import EventTime
 from synopses.partials_store import BatchHeader, PartialsStore, StoredBatch, Totals, describe_need
@@ -56,9 +57,10 @@ class StreamIngest:
         event_time: EventTime,
         folders: tuple[Path, Path],
         deliver: Deliver,
+        resident: ResidentStore,
     ) -> None:
-        """``folders``: of Spark's checkpoint and of raw records."""
-        self.stream, self.store, self.event_time = stream, store, event_time
+        """``folders``: of Spark's checkpoint and of raw records. ``resident``: where partials that stay in Spark go."""
+        self.stream, self.store, self.event_time, self._resident = stream, store, event_time, resident
         self.needs: tuple[Preaggregation, ...] = ()
         self.batch_seconds = 0.0
         self._spark, self._deliver = spark, deliver
@@ -151,9 +153,10 @@ class StreamIngest:
             needs,
             closed_before,
             grouped=False,
+            resident=self._resident.target(raw),
         )
         header = self._header(batch, done, raw, needs, closed_before, len(unreadable))
-        return StoredBatch(header, done.partials, [*done.rejects, *unreadable])
+        return StoredBatch(header, done.partials, [*done.rejects, *unreadable], done.files)
 
     def _header(
         self,
@@ -187,6 +190,7 @@ class StreamIngest:
             last=None if done.newest_us is None else done.newest_us // s,
             raw=raw if done.records else None,
             needs=tuple(describe_need(need) for need in needs),
+            files=tuple((needs.index(need), file) for need, file in done.files),
         )
 
     def _without_unreadable_files(self, frame: DataFrame, batch: int) -> tuple[DataFrame, list[pa.Table]]:

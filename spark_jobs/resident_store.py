@@ -37,6 +37,10 @@ class ResidentStore:
         for need, file in files:
             self._files.setdefault(need, []).append(file)
 
+    def replace(self, need: Preaggregation, files: Iterable[ResidentFile]) -> None:
+        """Makes these all there is of a pre-aggregation."""
+        self._files[need] = list(files)
+
     def files(self, need: Preaggregation) -> Sequence[ResidentFile]:
         return self._files.get(need, ())
 

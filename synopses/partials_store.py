@@ -21,6 +21,7 @@ import pyarrow as pa
 from queries.errors import RunError
 from queries.model import Microseconds
 from synopses.preaggregate import INTERVAL, Preaggregation, key_name, part_name
+from synopses.resident_files import ResidentFile
 
 FORMAT = 1
 _SUFFIX = ".arrow"
@@ -49,7 +50,8 @@ class BatchHeader:
     ``closed_before``: records of older intervals were late when the batch was read. ``watermark`` holds after the
     batch; ``newest`` is the newest event time so far; both, like ``seen_from``, are times in microseconds, None
     before the first record. ``first`` and ``last`` are the oldest and newest interval in the batch, ``raw`` the
-    folder with its records, ``needs`` what its partials cover (``describe_need``).
+    folder with its records, ``needs`` what its partials cover (``describe_need``), ``files`` those of its partials that
+    are resident in Spark, each with its place among ``needs``: what is not named in a header does not exist.
     """
 
     batch: int
@@ -64,6 +66,7 @@ class BatchHeader:
     last: int | None = None
     raw: str | None = None
     needs: tuple[str, ...] = ()
+    files: tuple[tuple[int, ResidentFile], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class StoredBatch:
     header: BatchHeader
     partials: Sequence[tuple[Preaggregation, pa.Table]] = ()
     rejects: Sequence[pa.Table] = field(default=())
+    files: Sequence[tuple[Preaggregation, ResidentFile]] = ()
 
 
 class PartialsStore:
@@ -122,6 +126,13 @@ class PartialsStore:
                     table = _decoded(content["payload"][row].as_buffer())
                     found[need].append(table.select(list(columns.values())).rename_columns(list(columns)))
         return found
+
+    def files(self, batch: int, need: Preaggregation) -> list[ResidentFile] | None:
+        """The files of a pre-aggregation that is resident in Spark; None if the batch was read without it."""
+        header, text = self._headers[batch], describe_need(need)
+        if text not in header.needs:
+            return None
+        return [file for place, file in header.files if header.needs[place] == text]
 
     def rejects(self, batch: int) -> list[pa.Table]:
         content = _read_table(self._path(batch))
@@ -213,6 +224,7 @@ def _read_header(path: Path) -> BatchHeader:
         raise RunError(f"{path} was written by another version of Hemiola", hint="give state: another folder")
     fields["totals"] = Totals(**fields["totals"])
     fields["needs"] = tuple(fields["needs"])
+    fields["files"] = tuple((place, ResidentFile(**file)) for place, file in fields.get("files", ()))
     return BatchHeader(**fields)
 
 

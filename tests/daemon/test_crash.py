@@ -29,17 +29,18 @@ QUERIES = {
 RESTORED = ("spread", "each")
 
 
-def config() -> str:
+def config(placement: str) -> str:
     lines = []
     for name, sql in QUERIES.items():
         semantics = "restore" if name in RESTORED else "no_restore"
-        lines.append(f"  - {{name: {name}, semantics: {semantics}, sql: '{sql}'}}\n")
+        lines.append(f"  - {{name: {name}, semantics: {semantics}, placement: {placement}, sql: '{sql}'}}\n")
     return "".join(lines)
 
 
 @pytest.mark.crash
-def test_killed_at_random_moments_every_answer_is_there_once_and_right(tmp_path):
-    daemon = Daemon(tmp_path, config(), lateness="3s", policy="hybrid")
+@pytest.mark.parametrize(("placement", "kills"), [("driver", KILLS), ("spark", KILLS // 2)])
+def test_killed_at_random_moments_every_answer_is_there_once_and_right(tmp_path, placement, kills):
+    daemon = Daemon(tmp_path, config(placement), lateness="3s", policy="hybrid")
     chance = random.Random(6)
     fed = 0
     finished = threading.Event()
@@ -53,7 +54,7 @@ def test_killed_at_random_moments_every_answer_is_there_once_and_right(tmp_path)
 
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
-    for number in range(KILLS):
+    for number in range(kills):
         before = daemon.updated_until()
         daemon.start()
         if number % 5 < 3:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hemiola
-from tests.oracle.events import SCHEMA, events, write_parquet
+from tests.oracle.events import SCHEMA, START, events, write_parquet
 from tests.oracle.judge import differences
 from tests.oracle.test_oracle import HERE, cases
 
@@ -31,6 +31,10 @@ def oracle_queries(placement: str) -> list[dict[str, object]]:
     return [{**query, "placement": placement} for query in queries]
 
 
+def after(seconds: float) -> int:
+    return int((START.timestamp() + seconds) * 1e6)
+
+
 @pytest.fixture(scope="module")
 def raw() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
@@ -44,7 +48,7 @@ def raw() -> duckdb.DuckDBPyConnection:
 def test_the_oracles_queries_are_answered_alike_in_spark(spark, tmp_path, raw):
     write_parquet(events(), tmp_path / "data")
     config = write_config(tmp_path, oracle_queries("spark"))
-    report = hemiola.replay(config, spark=spark)
+    report = hemiola.replay(config, until=after(40), spark=spark)
     assert report.streams[0].resident_entries > 0 and report.streams[0].synopsis_entries == 0
     assert differences(tmp_path / "var" / "results.db", raw, cases()) == []
     assert not list((tmp_path / "var" / "state" / "resident").glob("*/*/*")), "a replay leaves no files behind"
@@ -53,9 +57,7 @@ def test_the_oracles_queries_are_answered_alike_in_spark(spark, tmp_path, raw):
 def test_queries_move_to_spark_in_mid_stream_and_no_answer_changes(spark, tmp_path, raw):
     write_parquet(events(), tmp_path / "data")
     config = write_config(tmp_path, oracle_queries("auto"), driver_memory_share=0.0)
-    first = min(events()["ts"].to_pylist())
-    cuts = [int((first.timestamp() + seconds) * 1e6) for seconds in (17, 40, 61)]
-    report = hemiola.replay(config, cuts=tuple(cuts), spark=spark)
+    report = hemiola.replay(config, until=after(45), cuts=(after(13.5), after(30)), spark=spark)
     assert report.streams[0].moved > 30
     assert differences(tmp_path / "var" / "results.db", raw, cases()) == []
 
