@@ -206,6 +206,7 @@ class Daemon:
     def _tick(self) -> None:
         for runtime in self.runtimes.values():
             runtime.tick()
+            runtime.make_blocks_when_idle()
         self._take_snapshot()
 
     def _keep_house(self) -> None:

@@ -34,6 +34,7 @@ from spark_jobs.resident_store import ResidentStore
 from synopses.changes import to_fill
 from synopses.event_time import EventTime, Known
 from synopses.partials_store import BatchHeader, PartialsStore, StoredBatch, Totals, batches_to_remove
+from synopses.resident_blocks import RADIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +75,7 @@ class StreamRuntime:
         self.resident: ResidentStore | None = None
         """Synopses that live in Spark; None until Spark is up."""
         self._storage = storage
+        self._making_blocks = False
         self._moved = frozenset(state.facts(stream.name).get(_MOVED, ()))
         self.plan = plan_stream(stream, self._placed)
         self._results, self._settings, self._post = results, settings, post
@@ -134,6 +136,34 @@ class StreamRuntime:
 
     def _connect(self, engine: Engine) -> None:
         engine.resident, engine.shelves = self.resident, self._results.shelf
+
+    def make_blocks_when_idle(self) -> None:
+        """Merges intervals that live in Spark into blocks, in the background, one job at a time (semantics.md 3)."""
+        if self._making_blocks or self.live is None or self.live.ready or self.gathering is not None:
+            return
+        resident, closed = self.resident, self.live.committed
+        specs = [spec for spec in self.plan.synopses if spec.need.resident and spec.b >= RADIX]
+        if resident is None or not specs:
+            return
+        blocks = resident.blocks_to_make({spec.need: closed - spec.b for spec in specs}, closed)
+        if not blocks:
+            return
+        self._making_blocks = True
+
+        def work() -> None:
+            made: list[Any] = []
+            try:
+                made = resident.make_blocks(blocks)
+            except Exception as error:
+                logger.warning("stream %s: %s", self.stream.name, str(error).splitlines()[0])
+            self._post(lambda: self._add_blocks(made))
+
+        threading.Thread(target=work, name=f"blocks-{self.stream.name}", daemon=True).start()
+
+    def _add_blocks(self, made: list[Any]) -> None:
+        self._making_blocks = False
+        if self.resident is not None:
+            self.resident.add((need, file) for need, file in made if self.resident.files(need))
 
     def move_what_is_too_large(self, budget: int) -> None:
         """Gives queries to Spark while the driver's synopses hold more than ``budget`` bytes; they are answered by the

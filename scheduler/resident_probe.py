@@ -28,6 +28,7 @@ from synopses.answer import answer
 from synopses.changes import exchange
 from synopses.merged import Merged
 from synopses.preaggregate import INTERVAL, Preaggregation, key_name
+from synopses.resident_blocks import by_span, covering
 from synopses.resident_files import ResidentFile, concatenated, partials_table, read_file
 from synopses.slots import SLOTS, slots_of
 from synopses.stream_synopses import StreamSynopses, SynopsisSpec
@@ -202,14 +203,13 @@ class JointProbe:
         return sorted({one.start for one in asked} | {one.end for one in asked})
 
     def _wanted_files(self, need: int, files: Sequence[ResidentFile]) -> list[tuple[int, ResidentFile]]:
-        """The files that some window reaches, each with the number of its segment."""
-        cuts = self._cuts[need]
-        found = []
-        for file in files:
-            segment = int(np.searchsorted(cuts, file.first, side="right")) - 1
-            if 0 <= segment < len(cuts) - 1:
-                found.append((segment, file))
-        return found
+        """The files that make up the segments between the windows' ends, each with the number of its segment."""
+        index = by_span(files)
+        return [
+            (segment, file)
+            for segment, (start, end) in enumerate(pairwise(self._cuts[need]))
+            for file in covering(index, start, end)
+        ]
 
     @cached_property
     def _readers(self) -> list[list[int]]:

@@ -9,9 +9,11 @@ from pyspark.sql import SparkSession
 
 from queries.file_systems import remove_folder, subfolders
 from spark_jobs.map_reduce import Consume, Message, Produce, map_reduce
+from spark_jobs.resident_blocks import Block, block_of, make_blocks
 from spark_jobs.resident_partials import ResidentTarget
 from synopses.partials_store import describe_need
 from synopses.preaggregate import Preaggregation
+from synopses.resident_blocks import block_to_make, by_span
 from synopses.resident_files import ResidentFile, folder_name
 
 RESIDENT_TAG = "hemiola-resident"
@@ -61,6 +63,24 @@ class ResidentStore:
         finally:
             context.removeJobTag(RESIDENT_TAG)
 
+    def blocks_to_make(self, oldest: dict[Preaggregation, int], closed: int) -> list[Block]:
+        """At most one for each pre-aggregation, of intervals before ``closed``."""
+        found = []
+        for need, first in oldest.items():
+            span = block_to_make(by_span(self.files(need)), first, closed)
+            if span is not None:
+                found.append(block_of(need, self.target("").folder(need), self.files(need), *span))
+        return found
+
+    def make_blocks(self, blocks: Sequence[Block]) -> list[tuple[Preaggregation, ResidentFile]]:
+        """The files of these blocks, to be added; on any thread."""
+        context = self._spark.sparkContext
+        context.addJobTag(RESIDENT_TAG)
+        try:
+            return make_blocks(self._spark, blocks, self.tasks)
+        finally:
+            context.removeJobTag(RESIDENT_TAG)
+
     def remove(self) -> None:
         """All of it."""
         self._files = {}
@@ -71,7 +91,7 @@ class ResidentStore:
         for need in [need for need in self._files if need not in oldest]:
             del self._files[need]
         for need, first in oldest.items():
-            self._files[need] = [file for file in self._files.get(need, ()) if file.last > first]
+            self._files[need] = [file for file in self._files.get(need, ()) if file.first >= first]
         folders = {folder_name(describe_need(need)): first for need, first in oldest.items()}
         with suppress(OSError):
             for folder in subfolders(self.root):

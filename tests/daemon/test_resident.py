@@ -74,6 +74,13 @@ def test_a_query_registered_in_spark_is_backfilled_there(tmp_path, spark):
     for number in range(12, 16):
         daemon.feed(second(number))
     daemon.wait("its answer", lambda: daemon.ends("more")[-1:] == [15])
+    resident = daemon.running.runtimes["packets"].resident
+    daemon.wait(
+        "blocks", lambda: any(file.last > file.first + 1 for own in list(resident._files.values()) for file in own)
+    )
+    for number in range(16, 20):
+        daemon.feed(second(number))
+    daemon.wait_until_updated(19)
     assert daemon.stop() == 0
     cases = [Case(*query) for query in {**QUERIES, "more": sql}.items()]
     assert differences(tmp_path / "results.db", daemon.raw(), cases) == []
