@@ -147,7 +147,8 @@ def _load(load: Load) -> LoadLine:
 
 def _synopsis(plan: StreamPlan, kept: KeptSynopsis, tasks: tuple[Task, ...]) -> SynopsisLine:
     pairs = zip(kept.need.components, kept.kinds, strict=True)
-    own = [(task, [plan.query(name) for name in task.queries if plan.query(name).group == kept.name]) for task in tasks]
+    primary = {query.query.name for query in plan.queries if query.base.primary == kept.input}
+    own = [(task, [plan.query(name) for name in task.queries if name in primary]) for task in tasks]
     return SynopsisLine(
         name=kept.name,
         intervals=kept.b,

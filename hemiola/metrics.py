@@ -19,7 +19,8 @@ _STREAM = (
     ("malformed", "counter", "hemiola_malformed_records_total", "Records that could not be read."),
     ("waiting_updates", "gauge", "hemiola_waiting_updates", "Updates that could be done and are not done yet."),
     ("batch_seconds", "gauge", "hemiola_batch_seconds", "Duration of the last micro-batch."),
-    ("synopsis_bytes", "gauge", "hemiola_synopsis_bytes", "Memory of the synopses."),
+    ("synopsis_bytes", "gauge", "hemiola_synopsis_bytes", "Memory of the synopses in the driver."),
+    ("resident_bytes", "gauge", "hemiola_resident_bytes", "Files of the synopses that live in Spark."),
     ("batch_files", "gauge", "hemiola_batch_files", "Files of partial aggregates kept."),
 )
 _QUERY = (

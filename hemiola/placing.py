@@ -17,6 +17,8 @@ from sharing.plan import StreamPlan, add, remove
 from sharing.query_plan import QueryPlan
 
 _LIMIT = Path("/sys/fs/cgroup/memory.max")
+_WORTH_MOVING = 100
+"""A synopsis that takes less than this part of the budget is not what fills it."""
 
 
 def driver_budget(share: float) -> int:
@@ -35,6 +37,8 @@ def to_move(engine: Engine, budget: int) -> tuple[str, ...]:
     for need, nbytes in sorted(sizes.items(), key=lambda item: -item[1]):
         if held <= budget:
             break
+        if nbytes * _WORTH_MOVING < budget:
+            continue
         readers = [plan for plan in engine.plan.queries if need in engine.plan.needs_of(plan)]
         if all(_movable(plan) for plan in readers):
             moving |= dict.fromkeys(plan.query.name for plan in readers)

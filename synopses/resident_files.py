@@ -10,6 +10,7 @@ Folders are paths or URIs that Arrow knows (``queries.file_systems``).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +18,7 @@ from hashlib import sha256
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from queries.file_systems import opened
 from synopses.algebra import Component, State
@@ -64,6 +66,9 @@ def write_file(folder: str, name: str, first: int, last: int, table: pa.Table) -
     pq.write_table(
         table, path, filesystem=system, row_group_size=_ROW_GROUP, compression="lz4", use_dictionary=[INTERVAL, SLOT]
     )
+    if isinstance(system, fs.LocalFileSystem):  # others make files durable when they are closed
+        with open(path, "rb") as written:
+            os.fsync(written.fileno())
     nbytes = system.get_file_info(path).size
     low, high = (int(slots.min()), int(slots.max()) + 1) if len(slots) else (0, SLOTS)
     return ResidentFile(f"{folder}/{name}.parquet", first, last, low, high, table.num_rows, nbytes)
