@@ -177,7 +177,10 @@ class Engine:
         ends: dict[int, list[QueryPlan]] = {}
         for name in tasks:
             plan = self._plans[name]
-            expiring = [end for end in self._missed(plan) if self.now + 1 - end > plan.reach]
+            missed = self._missed(plan)
+            expiring = [end for end in missed if self.now + 1 - end > plan.reach]
+            if plan.resident and expiring:  # one job for all of them
+                expiring = missed
             for end in expiring:
                 if self.wanted(name, end * self.interval):
                     ends.setdefault(end, []).append(plan)

@@ -16,6 +16,9 @@ from synopses.requirements import components_of, counted_arguments, listed_items
 from synopses.topk_lists import ListedItems
 
 GROUPS = "groups"
+_REACH_IN_SPARK = 64
+"""Intervals that restore may look back in Spark at the least: who falls behind answers so many window ends in one job
+instead of one in each of so many."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def requests_of(query: Query, stream: Stream, restore_reach: int = 0) -> tuple[R
     leaf = query.select.leaf
     s = stream.interval
     window, slide = query.window // s, query.slide // s
-    reach = max(slide, restore_reach // s) if query.semantics == "restore" else 0
+    least = _REACH_IN_SPARK if query.resident else slide
+    reach = max(slide, least, restore_reach // s) if query.semantics == "restore" else 0
     predicate = normalize(getattr(leaf.where, "sql", None), stream.types)
     used = dict.fromkeys(part for call in leaf.aggregates for part in AGGREGATES[call.function].components(call))
     times = (window, slide, reach)

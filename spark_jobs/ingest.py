@@ -190,7 +190,7 @@ class StreamIngest:
             last=None if done.newest_us is None else done.newest_us // s,
             raw=raw if done.records else None,
             needs=tuple(describe_need(need) for need in needs),
-            files=tuple((needs.index(need), file) for need, file in done.files),
+            files=tuple((needs.index(need), self._resident.named(file)) for need, file in done.files),
         )
 
     def _without_unreadable_files(self, frame: DataFrame, batch: int) -> tuple[DataFrame, list[pa.Table]]:

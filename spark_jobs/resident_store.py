@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -37,11 +38,18 @@ class ResidentStore:
 
     def add(self, files: Iterable[tuple[Preaggregation, ResidentFile]]) -> None:
         for need, file in files:
-            self._files.setdefault(need, []).append(file)
+            self._files.setdefault(need, []).append(self._here(file))
 
     def replace(self, need: Preaggregation, files: Iterable[ResidentFile]) -> None:
         """Makes these all there is of a pre-aggregation."""
-        self._files[need] = list(files)
+        self._files[need] = [self._here(file) for file in files]
+
+    def named(self, file: ResidentFile) -> ResidentFile:
+        """As it is written down: by its name under the root, which may be moved."""
+        return replace(file, path=file.path.removeprefix(f"{self.root}/"))
+
+    def _here(self, file: ResidentFile) -> ResidentFile:
+        return replace(file, path=f"{self.root}/{self.named(file).path}")
 
     def files(self, need: Preaggregation) -> Sequence[ResidentFile]:
         return self._files.get(need, ())
