@@ -52,9 +52,11 @@ def probe_jointly(synopses: ResidentSynopses, needs: Sequence[Preaggregation], a
     for piece in pieces:
         if piece.kind == SHELVED:
             shelved[piece.of] = shelved.get(piece.of, 0) + sum(piece.table["rows"].to_pylist())
-    empty = probe.nothing()
     return [
-        Found(tables.get(number, empty[number]), shelved.get(number, 0) if probe.shelves(number) else None)
+        Found(
+            tables[number] if number in tables else probe.nothing(number),
+            shelved.get(number, 0) if probe.shelves(number) else None,
+        )
         for number in range(len(asked))
     ]
 

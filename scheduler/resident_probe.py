@@ -191,12 +191,11 @@ class JointProbe:
             else:
                 yield from together
 
-    def nothing(self) -> dict[int, pa.Table]:
-        """The answers of everything asked for over windows in which there is nothing."""
+    def nothing(self, number: int) -> pa.Table:
+        """What is answered over a window in which there is nothing."""
+        plan = self.asked[number].plan
         synopses = StreamSynopses(tuple(SynopsisSpec(need, 1) for need in self.needs))
-        return {
-            number: execute(synopses, [asked.plan])[asked.plan.query.name] for number, asked in enumerate(self.asked)
-        }
+        return execute(synopses, [plan])[plan.query.name]
 
     def _cut_points(self, need: int) -> list[int]:
         asked = [self.asked[number] for number in self._readers[need]]
@@ -305,11 +304,3 @@ class JointProbe:
         if rows.num_rows:
             shelf.put(part, rows)
         return Piece(SHELVED, number, pa.table({"rows": [rows.num_rows]}))
-
-
-def run_here(probe: JointProbe) -> Iterator[Piece]:
-    """The whole probe in this process: what any runner must come to."""
-    pieces = [piece for scan in probe.scans for piece in probe.scan(scan)]
-    for _ in range(probe.rounds):
-        pieces = list(probe.combine(pieces))
-    yield from pieces

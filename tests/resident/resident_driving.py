@@ -10,7 +10,8 @@ from random import Random
 import pyarrow as pa
 
 from queries.model import Query
-from scheduler.resident_probe import ANSWER, Asked, JointProbe, run_here
+from scheduler.resident import Consume, Produce, Told, probe_jointly
+from scheduler.resident_probe import Asked
 from sharing.plan import StreamPlan
 from synopses.preaggregate import Preaggregation, preaggregate
 from synopses.resident_files import ResidentFile, write_intervals
@@ -37,10 +38,28 @@ def written(plan: StreamPlan, folder: Path, pieces: int = 3, seed: int = 0) -> F
     return files
 
 
+class InThisProcess:
+    """``ResidentSynopses`` without Spark: the tasks run one after the other, their messages meet in a dictionary."""
+
+    def __init__(self, files: Files, tasks: int = 3) -> None:
+        self._files, self.tasks, self.jobs = files, tasks, 0
+
+    def files(self, need: Preaggregation) -> Sequence[ResidentFile]:
+        return self._files.get(need, ())
+
+    def run(self, tasks: int, produce: Produce, consume: Sequence[Consume]) -> list[Told]:
+        self.jobs += 1
+        told = [message for task in range(tasks) for message in produce(task)]
+        for function in consume:
+            by_target: dict[int, list[Told]] = {}
+            for message in told:
+                by_target.setdefault(message[0], []).append(message)
+            told = [message for together in by_target.values() for message in function(together)]
+        return told
+
+
 def ask(plan: StreamPlan, files: Files, asked: Sequence[Asked], tasks: int = 3) -> list[pa.Table]:
-    probe = JointProbe(plan.needs, asked, files, tasks)
-    found = probe.nothing() | {piece.of: piece.table for piece in run_here(probe) if piece.kind == ANSWER}
-    return [found[number] for number in range(len(asked))]
+    return [found.table for found in probe_jointly(InThisProcess(files, tasks), plan.needs, asked)]
 
 
 def drive_resident(

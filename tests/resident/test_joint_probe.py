@@ -30,6 +30,7 @@ SHAPES = {
     "spread": "SELECT src, STDDEV(port) AS s, AVG(score) AS a, MIN(score) AS low FROM @7/2 GROUP BY src",
     "no_groups": "SELECT COUNT(*) AS n, MAX(length) AS high FROM @4/1 WHERE port = 99",
     "approximate": "SELECT flag, APPROX_COUNT_DISTINCT(src) AS d FROM @6/2 GROUP BY flag",
+    "ranked": "SELECT flag, APPROX_QUANTILE(port, 0.5) AS q FROM @6/2 GROUP BY flag",
     "heavy": "SELECT APPROX_TOP_K(src, 3) AS item FROM @6/2",
 }
 
