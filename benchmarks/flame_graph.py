@@ -54,7 +54,7 @@ def flame_graph(stacks: Mapping[Stack, float], title: str, root: str, colour: Ca
         )
         room = int((width - 4) / _CHARACTER)
         if room >= 4:
-            name = frame.name if len(frame.name) <= room else frame.name[: room - 1] + "…"
+            name = frame.name if len(frame.name) <= room else "…" + frame.name[1 - room :]
             lines.append(f'<text x="{x + 2:.1f}" y="{y + 12}" font-size="10.5">{escape(name)}</text>')
         lines.append("</g>")
     return "\n".join([*lines, "</svg>\n"])

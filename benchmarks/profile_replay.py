@@ -6,7 +6,7 @@
 240 queries, 200 intervals of 3,000 records in a Parquet file, answers into SQLite, as ``hemiola replay`` does it, in a
 Spark session that is up and has replayed a little before. Wall time is that of the main thread, which waits while Spark
 works (``benchmarks.sampling``); processor time is also told for Spark's JVM and its Python workers. The table names
-functions of ours, each with all that it calls outside of our packages, until 90% of the time is covered.
+modules of ours, each with all that it calls outside of our packages, until 90% of the time is covered.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.flame_graph import Stack, flame_graph
 from benchmarks.measuring import OUT, cpu_by_process, machine, print_table, save
+from benchmarks.replaying import configured
 from benchmarks.sampling import Sampler
-from benchmarks.streaming import configured
 from benchmarks.yardstick import packets, questions
 from hemiola import api
 from queries.model import SparkSettings
@@ -43,7 +43,7 @@ PARTS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("engine: refreshes", lambda name: name.endswith(".Engine.run_next")),
     ("engine: setting it up", lambda name: name.startswith("scheduler.")),
 )
-"""A stack belongs to the first part that one of its functions is of, from the outermost inwards."""
+"""A stack belongs to the first part that one of its modules is of, from the outermost inwards."""
 _COLOURS = {
     "spark_jobs.": "#f0b27a", "pyspark.": "#f5cba7", "py4j.": "#f5cba7", "results.": "#a9cce3", "sqlite3": "#a9cce3",
     "scheduler.": "#f1948a", "synopses.": "#e6b0aa", "sharing.": "#d2b4de", "queries.": "#d7bde2",
@@ -64,7 +64,9 @@ def part_of(stack: Stack) -> str:
 
 
 def innermost_of_ours(stack: Stack) -> str:
-    return next((name for name in reversed(stack) if name.startswith(OURS)), "outside")
+    """The module of ours that the time was spent in, or in what it called."""
+    name = next((name for name in reversed(stack) if name.startswith(OURS)), "outside of our modules")
+    return ".".join(name.split(".")[:2])
 
 
 def summed(seconds: Mapping[Stack, float], by: Callable[[Stack], str]) -> dict[str, float]:
@@ -124,13 +126,11 @@ def profiled(rate: int, intervals: int) -> tuple[Sampler, dict[str, float], dict
         return sampler, spent, {"wall": wall, "cpu": sum(spent.values()), **vars(stream)}
 
 
-def markdown(
-    parts: Sequence[tuple[str, ...]], functions: Sequence[tuple[str, str, str]], spent: dict[str, float]
-) -> str:
+def markdown(parts: Sequence[tuple[str, ...]], modules: Sequence[tuple[str, str, str]], spent: dict[str, float]) -> str:
     lines = ["| part | share of the time | seconds | CPU seconds of the main thread |", "|---|---|---|---|"]
     lines += [f"| {' | '.join(row)} |" for row in parts]
-    lines += ["", "| function, with what it calls outside | share of the time | seconds |", "|---|---|---|"]
-    lines += [f"| `{name}` | {share} | {seconds} |" for name, share, seconds in functions]
+    lines += ["", "| module, with what it calls outside | share of the time | seconds |", "|---|---|---|"]
+    lines += [f"| `{name}` | {share} | {seconds} |" for name, share, seconds in modules]
     return "\n".join([*lines, "", "CPU seconds: " + ", ".join(f"{n} {s:.2f}" for n, s in spent.items()), ""])
 
 
@@ -147,16 +147,16 @@ def main() -> None:
         (part, f"{seconds / whole:.0%}", f"{seconds:.2f}", f"{cpu[part]:.2f}")
         for part, seconds in summed(sampler.wall, part_of).items()
     ]
-    by_function = summed(sampler.wall, innermost_of_ours)
-    named = list(until_covered(by_function))
-    functions = [(name, f"{by_function[name] / whole:.1%}", f"{by_function[name]:.2f}") for name in named]
+    by_module = summed(sampler.wall, innermost_of_ours)
+    named = list(until_covered(by_module))
+    modules = [(name, f"{by_module[name] / whole:.1%}", f"{by_module[name]:.2f}") for name in named]
     print(f"{report['records']:,} records, {report['refreshes']:,} refreshes, {report['wall']:.1f} s")
     print_table(("part", "share", "seconds", "CPU seconds"), list(parts))
-    print_table(("function, with what it calls outside", "share", "seconds"), list(functions))
-    print(f"{len(named)} functions make up {sum(by_function[name] for name in named) / whole:.0%} of the time")
+    print_table(("module, with what it calls outside", "share", "seconds"), list(modules))
+    print(f"{len(named)} modules make up {sum(by_module[name] for name in named) / whole:.0%} of the time")
     print_table(("processor time of", "seconds"), list(spent.items()))
     OUT.mkdir(exist_ok=True)
-    (OUT / "profile_replay.md").write_text(markdown(parts, functions, spent))
+    (OUT / "profile_replay.md").write_text(markdown(parts, modules, spent))
     title = (
         f"Replay of {report['records']:,} records, {report['refreshes']:,} refreshes of 240 queries: "
         f"{report['wall']:.1f} s of wall time, {machine()['measured_at'][:10]}"
@@ -164,7 +164,7 @@ def main() -> None:
     (OUT / PICTURE).write_text(flame_graph(sampler.wall, title, "replay", colour))
     if options.publish:
         shutil.copyfile(OUT / PICTURE, PUBLISHED)
-    figures = {"report": report, "cpu": spent, "parts": parts, "functions": functions, "covered": COVERED}
+    figures = {"report": report, "cpu": spent, "parts": parts, "modules": modules, "covered": COVERED}
     print(save("profile_replay", figures))
 
 

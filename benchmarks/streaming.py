@@ -29,34 +29,15 @@ from benchmarks.measuring import OUT, Ratio, Time, order_of, print_ratios, print
 from benchmarks.peers.installed import BYTEWAX, FLINK, missing_peers
 from benchmarks.peers.streams import ByEnd, StreamingPeer, extrapolated, overlap, sampled
 from benchmarks.peers.tables import DuckDB
+from benchmarks.replaying import configured
 from benchmarks.yardstick import Question, packets, questions
 from hemiola import api
-from queries.config import load_config
-from queries.model import Config, SparkSettings
+from queries.model import SparkSettings
 from results import read
 from spark_jobs.session import spark_session
 
 INTERVALS = 200
 OURS, OURS_SAMPLED = "Hemiola, all 240 queries", "Hemiola, the sample only"
-_CONFIG = """
-results: sqlite:///{folder}/results.db
-streams:
-  packets:
-    source: {{format: parquet, path: {rows}}}
-    schema: ts TIMESTAMP, src INT, dst INT, protocol INT, port INT, length BIGINT
-    time: ts
-    interval: 1s
-queries:
-{queries}
-"""
-
-
-def configured(folder: Path, rows: Path, asked: Sequence[Question]) -> Config:
-    """A config in ``folder``, its results there as well, that replays the records in ``rows``."""
-    queries = "\n".join(f'  - {{name: {q.name}, sql: "{q.sql}"}}' for q in asked)
-    path = folder / "config.yaml"
-    path.write_text(_CONFIG.format(folder=folder, rows=rows, queries=queries))
-    return load_config(path)
 
 
 class Hemiola:
@@ -169,7 +150,7 @@ def draw(seconds: dict[str, float], rate: int) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rate", type=int, default=300, help="records per interval")
-    arguments.add_argument("--seconds", type=float, default=25, help="of a peer in a round; it starts no query after")
+    arguments.add_argument("--seconds", type=float, default=15, help="of a peer in a round; it starts no query after")
     arguments.add_argument("--rounds", type=int, default=2)
     arguments.add_argument("--peers", nargs="+", default=["spark", BYTEWAX, FLINK], help="spark, bytewax, PyFlink")
     options = arguments.parse_args()
