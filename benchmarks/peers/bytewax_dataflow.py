@@ -2,11 +2,13 @@
 
 A window's state is one dictionary of sums by key: with one key per group its event clock would be one per group too,
 and nothing would say when all groups of a window are in. The clock's idea of now stands still, as in any replay:
-otherwise records would be late as soon as the replay is slower than the stream was.
+otherwise records would be late as soon as the replay is slower than the stream was. Dataflows run one after the other:
+they are Python, of which only one thread runs at a time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import nsmallest
 from math import ceil
@@ -34,15 +36,19 @@ class Bytewax:
         self._rows = rows
         self._records: dict[tuple[str, ...], list[Record]] = {}
 
-    def prepare(self, question: Question) -> None:
+    def prepare(self, asked: Sequence[Question]) -> None:
         """Records as Python values; not counted."""
-        if question.keys not in self._records:
-            keys = [self._rows[key].to_pylist() for key in question.keys]
+        self._records = {}
+        times, lengths = self._rows["ts"].to_pylist(), self._rows["length"].to_pylist()
+        for grouping in {question.keys for question in asked}:
+            keys = [self._rows[key].to_pylist() for key in grouping]
             found = keys[0] if len(keys) == 1 else list(zip(*keys, strict=True))
-            times, lengths = self._rows["ts"].to_pylist(), self._rows["length"].to_pylist()
-            self._records = {question.keys: list(zip(times, found, lengths, strict=True))}
+            self._records[grouping] = list(zip(times, found, lengths, strict=True))
 
-    def run(self, question: Question) -> ByEnd:
+    def run(self, asked: Sequence[Question]) -> list[ByEnd]:
+        return [self._run(question) for question in asked]
+
+    def _run(self, question: Question) -> ByEnd:
         windower = win.SlidingWindower(timedelta(seconds=question.window), timedelta(seconds=question.slide), EPOCH)
         clock = win.EventClock(lambda record: record[0], timedelta(0), now_getter=lambda: EPOCH)
         found: list[tuple[str, tuple[int, list[tuple[Any, ...]]]]] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -54,20 +55,21 @@ class Flink:
         except subprocess.TimeoutExpired:
             self._process.kill()
 
-    def prepare(self, question: Question) -> None:
+    def prepare(self, asked: Sequence[Question]) -> None:
         pass
 
-    def run(self, question: Question) -> ByEnd:
+    def run(self, asked: Sequence[Question]) -> list[ByEnd]:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(vars(question)) + "\n")
+        self._process.stdin.write(json.dumps([vars(question) for question in asked]) + "\n")
         self._process.stdin.flush()
-        found = self._heard()
-        if "error" in found:
-            raise RuntimeError(found["error"])
-        answers: ByEnd = {}
-        for end, *row in found["rows"]:
-            answers.setdefault(end, []).append(tuple(row))
-        return answers
+        said = self._heard()
+        if "error" in said:
+            raise RuntimeError(said["error"])
+        found: list[ByEnd] = [{} for _ in asked]
+        for answers, rows in zip(found, said["rows"], strict=True):
+            for end, *row in rows:
+                answers.setdefault(end, []).append(tuple(row))
+        return found
 
     def _heard(self) -> Any:
         assert self._process.stdout is not None

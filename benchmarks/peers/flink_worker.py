@@ -44,10 +44,17 @@ def sql(question: dict[str, Any]) -> str:
     return f"SELECT {end}, {keys}, total, place FROM (SELECT *, {rank} AS place FROM ({sums})) WHERE place <= 10"
 
 
-def answers(tables: TableEnvironment, question: dict[str, Any]) -> list[list[Any]]:
-    with tables.execute_sql(sql(question)).collect() as found:
-        rows = [list(row) for row in found]
-    return [row[:-1] for row in sorted(rows, key=lambda row: (row[0], row[-1]))] if question["top"] else rows
+def answers(tables: TableEnvironment, asked: list[dict[str, Any]]) -> list[list[list[Any]]]:
+    """One job each, all started before the first is waited for."""
+    started = [tables.execute_sql(sql(question)) for question in asked]
+    found = []
+    for question, job in zip(asked, started, strict=True):
+        with job.collect() as rows:
+            listed = [list(row) for row in rows]
+        if question["top"]:
+            listed = [row[:-1] for row in sorted(listed, key=lambda row: (row[0], row[-1]))]
+        found.append(listed)
+    return found
 
 
 def main() -> None:

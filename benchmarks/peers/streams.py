@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from random import Random
 from statistics import mean
@@ -16,11 +17,11 @@ ByEnd = dict[int, list[tuple[Any, ...]]]
 class StreamingPeer(Protocol):
     name: str
 
-    def prepare(self, question: Question) -> None:
+    def prepare(self, asked: Sequence[Question]) -> None:
         """What is not counted."""
 
-    def run(self, question: Question) -> ByEnd:
-        """One sliding-window query over all records, from the first to the last."""
+    def run(self, asked: Sequence[Question]) -> list[ByEnd]:
+        """One sliding-window query each over all records, from the first to the last; at the same time, if it can."""
 
 
 def overlap(question: Question) -> float:
@@ -41,7 +42,7 @@ def sampled() -> list[Question]:
     return Random(8).sample(chosen, len(chosen))
 
 
-def extrapolated(seconds: float, ran: list[Question]) -> float:
+def extrapolated(seconds: float, ran: Sequence[Question]) -> float:
     """Seconds for all of the yardstick's queries, from those that ran: in proportion to their number or to the windows
     that records are put in, whichever is kinder to the peer."""
     asked = questions()
