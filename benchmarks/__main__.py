@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, then one table: what is asked for (design: performance), and what was measured.
 
-    python -m benchmarks                # everything, under 20 minutes on two idle cores
+    python -m benchmarks                # everything, sized for 20 minutes on two idle cores
     python -m benchmarks --full         # the long forms: more rounds, more points, the yardstick's rate for streaming
     python -m benchmarks --only ingest growth
     python -m benchmarks --compare benchmarks/out/earlier/summary.json    # runs nothing: this run against that one
