@@ -7,8 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_BENCH := $(VENV)/.installed-bench
+FLINK_VENV := .venv-flink
+FLINK_PINS := benchmarks/peers/flink-requirements.txt
 
-.PHONY: help setup demo test fast crash lint format bench clean daemon
+.PHONY: help setup demo test fast crash lint format bench peers clean daemon
 
 help: ## this index
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -59,7 +61,14 @@ format: setup ## let ruff format the code and fix what it can
 bench: $(INSTALLED_BENCH) ## the benchmarks: ratios measured side by side, into benchmarks/out/
 	@$(BIN)/python -m benchmarks
 
+peers: $(INSTALLED_BENCH) ## what else the benchmarks compare with, if it is there: bytewax, PyFlink (1 GB)
+	@bash scripts/install.sh $(VENV) dev,bench,peers
+	@bash scripts/ensure-venv.sh $(FLINK_VENV)
+	@echo "==> installing PyFlink in $(FLINK_VENV) (minutes)"
+	@$(FLINK_VENV)/bin/python -m pip install --disable-pip-version-check --quiet -r $(FLINK_PINS) || \
+		{ rm -rf $(FLINK_VENV); echo "PyFlink cannot be installed here; the benchmarks run without it." >&2; }
+
 clean: ## remove .venv, caches and what runs left behind
-	rm -rf $(VENV) var build dist *.egg-info benchmarks/out spark-warehouse
+	rm -rf $(VENV) $(FLINK_VENV) var build dist *.egg-info benchmarks/out spark-warehouse
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,12 +12,11 @@ answers. Both give the same answers, compared one by one.
 from __future__ import annotations
 
 import argparse
-from statistics import median
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.measuring import Ratio, print_ratios, print_table, rounds_of, save
+from benchmarks.measuring import Ratio, medians, print_ratios, print_table, rounds_of, save
 from benchmarks.replaying import conservative_engine, prepared, replay
 from benchmarks.yardstick import SECOND
 from queries.language import parse_query
@@ -85,14 +84,13 @@ def main() -> None:
         assert table.sort_by("device").equals(without[asked_for].sort_by("device")), asked_for
     contenders = {"sharing on": lambda: run(shared, rows), "sharing off": lambda: run(unshared, rows)}
     times = rounds_of(contenders, options.rounds)
-    wall = {name: median(time.wall for time in taken) for name, taken in times.items()}
-    cpu = {name: median(time.cpu for time in taken) for name, taken in times.items()}
+    wall, cpu = medians(times)
     what = f"all sharing off, {len(asked)} MIN/MAX queries over windows that are multiples of each other"
     ratio = Ratio(what, "itself with sharing", wall["sharing off"] / wall["sharing on"], 16.8)
     print(f"{len(with_sharing):,} refreshes of {rows.num_rows:,} records, the same answers")
     print_table(("", "seconds", "CPU seconds"), [(name, wall[name], cpu[name]) for name in wall])
     print_ratios([ratio])
-    print(save("factor_windows", {"refreshes": len(with_sharing), "seconds": wall, "cpu": cpu}, [ratio]))
+    print(save("factor_windows", {"refreshes": len(with_sharing), "seconds": wall, "cpu": cpu}, [ratio], wall))
 
 
 if __name__ == "__main__":

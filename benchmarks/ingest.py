@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
-from benchmarks.measuring import Ratio, print_ratios, print_table, rounds_of, save
+from benchmarks.measuring import Ratio, medians, print_ratios, print_table, rounds_of, save
 from benchmarks.replaying import advance, by_interval, columns_of, conservative_engine
 from benchmarks.yardstick import GROUPINGS, packets, questions, registered, stream
 from queries.model import SparkSettings
@@ -60,7 +59,7 @@ def main() -> None:
         check(frame, few, plain())
         rounds_of(contenders, 2)
         times = rounds_of(contenders, options.rounds)
-    wall = {name: median(time.wall for time in taken) for name, taken in times.items()}
+    wall, cpu = medians(times)
     parts = ("Spark's pass", "updates")
     many_s, few_s = (sum(wall[f"{count} queries, {part}"] for part in parts) for count in ("1,000", "8"))
     one_pass = wall["8 queries, Spark's pass"]
@@ -75,9 +74,9 @@ def main() -> None:
         ),
     ]
     print(f"{rows.num_rows:,} records in {options.intervals} intervals")
-    print_table(("", "seconds"), list(wall.items()))
+    print_table(("", "seconds", "CPU seconds"), [(name, wall[name], cpu[name]) for name in wall])
     print_ratios(ratios)
-    print(save("ingest", {"records": rows.num_rows, "seconds": wall}, ratios))
+    print(save("ingest", {"records": rows.num_rows, "seconds": wall, "cpu": cpu}, ratios))
 
 
 def updates(frame: Any, plan: StreamPlan, intervals: int) -> Callable[[], None]:

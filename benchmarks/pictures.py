@@ -1,19 +1,22 @@
-"""The one picture that the README shows: refreshes per second of the yardstick workload, by everyone.
+"""The pictures of docs/performance.md, from what the last run left in ``benchmarks/out``.
 
-    python -m benchmarks.pictures docs/images/performance-yardstick.svg
+    python -m benchmarks.pictures
 
-drawn from what ``benchmarks.shared_refresh`` left in ``benchmarks/out``.
+publishes those that are there: the README's one, refreshes per second of the yardstick workload by everyone, is drawn
+from the figures of ``benchmarks.shared_refresh``; those of ``growth`` and ``streaming`` are copied. The flame graph is
+published by ``python -m benchmarks.profile_replay --publish``.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import shutil
 from pathlib import Path
 
 from benchmarks.measuring import OUT
 
 _OURS = "Hemiola"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
 def draw_yardstick(found_in: Path, picture: Path) -> None:
@@ -46,5 +49,13 @@ def draw_yardstick(found_in: Path, picture: Path) -> None:
     pyplot.close(figure)
 
 
+def main() -> None:
+    if (OUT / "shared_refresh_3000.json").exists():
+        draw_yardstick(OUT, IMAGES / "performance-yardstick.svg")
+    for name in ("growth", "streaming"):
+        if (OUT / f"{name}.svg").exists():
+            shutil.copyfile(OUT / f"{name}.svg", IMAGES / f"performance-{name}.svg")
+
+
 if __name__ == "__main__":
-    draw_yardstick(OUT, Path(sys.argv[1]))
+    main()

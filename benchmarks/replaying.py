@@ -1,4 +1,5 @@
-"""Feeding an engine with partial aggregates made beforehand, interval by interval: what several benchmarks do."""
+"""Feeding an engine with partial aggregates made beforehand, interval by interval, or replaying a config: what several
+benchmarks do."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.yardstick import SECOND
-from queries.model import Query, Scalar, Value
+from benchmarks.yardstick import SECOND, Question
+from queries.config import load_config
+from queries.model import Config, Query, Scalar, Value
 from results import Refresh, ResultsStore, StreamProgress, Update, open_store
 from scheduler.clocks import VirtualClock
 from scheduler.cost import CostModel
@@ -19,6 +21,17 @@ from scheduler.policies import make_policy
 from sharing.plan import StreamPlan
 from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
 
+_CONFIG = """
+results: sqlite:///{folder}/results.db
+streams:
+  packets:
+    source: {{format: parquet, path: {rows}}}
+    schema: ts TIMESTAMP, src INT, dst INT, protocol INT, port INT, length BIGINT
+    time: ts
+    interval: 1s
+queries:
+{queries}
+"""
 Pieces = dict[Preaggregation, list[pa.Table]]
 """The partial aggregates of each need, by interval."""
 
@@ -90,3 +103,11 @@ def opened(folder: Path, queries: Sequence[Query]) -> ResultsStore:
     store = open_store(f"sqlite:///{folder}/results.db")
     store.register(queries, 0)
     return store
+
+
+def configured(folder: Path, rows: Path, asked: Sequence[Question]) -> Config:
+    """A config in ``folder``, its results there as well, that replays the records in ``rows``."""
+    queries = "\n".join(f'  - {{name: {q.name}, sql: "{q.sql}"}}' for q in asked)
+    path = folder / "config.yaml"
+    path.write_text(_CONFIG.format(folder=folder, rows=rows, queries=queries))
+    return load_config(path)

@@ -5,44 +5,39 @@
 200 intervals are replayed and the second half is counted: every refresh on the exact slide grid, by everyone, and all
 answers compared before a time counts. Hemiola's time has everything after pre-aggregation (which is Spark's, see
 ``benchmarks.ingest``): coding the partials, updates, probes, post-processing, results committed to SQLite. The peers
-query tables in memory and keep nothing. They answer a seeded sample of the refreshes; rates are per refresh.
+(``benchmarks.peers.tables``) query tables in memory and keep nothing; making the tables and rollups is not counted.
+They answer all that is due at some seeded updates, Spark SQL a part of that; rates are per refresh.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import perf_counter
-from typing import Any
 
-import duckdb
-import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from benchmarks.measuring import Ratio, Time, print_ratios, print_table, save, timed
+from benchmarks.measuring import Ratio, Time, order_of, print_ratios, print_table, save, timed
+from benchmarks.peers.tables import Asked, DuckDB, Peer, polars_raw, spark_sql
 from benchmarks.replaying import conservative_engine, opened, prepared, replay
-from benchmarks.yardstick import SECOND, Question, packets, questions, registered, stream
-from queries.model import SparkSettings
+from benchmarks.yardstick import GROUPINGS, SECOND, Question, packets, questions, registered, stream
 from results import ResultsStore
 from scheduler.engine import Answer, Engine
 from sharing.plan import StreamPlan, plan_stream
 
 INTERVALS = 200
 OURS = "Hemiola"
-SPARK = "Spark SQL, cached"
 STEPS = 10
 """Parts that the second half is cut into. Everyone does a part in turn: what else the machine does then hits all."""
-Asked = tuple[Question, int]
-"""A question as of an update."""
-Step = Callable[[int], None]
+Due = list[list[Asked]]
+"""What a peer answers in each step: all that is due at one update, or nothing."""
+Step = Callable[[int], object]
 
 
 class Hemiola:
@@ -83,99 +78,37 @@ def _on_their_own_grid(plan: StreamPlan) -> StreamPlan:
     return replace(plan, queries=tuple(replace(query, output_slide=None) for query in plan.queries))
 
 
-def duckdb_answer(connection: duckdb.DuckDBPyConnection, table: str, asked: Asked) -> list[tuple[Any, ...]]:
-    question, end = asked
-    keys = ", ".join(question.keys)
-    window = f"t >= {end - question.window} AND t < {end}"
-    inner = f"SELECT {keys}, SUM(length) AS bytes FROM {table} WHERE {window} GROUP BY {keys}"
-    sql = (
-        f"{inner} ORDER BY bytes DESC, {keys} LIMIT 10"
-        if question.top
-        else f"SELECT quantile_disc(bytes, 0.9) FROM ({inner})"
-    )
-    return connection.execute(sql).fetchall()
+def sampled(grid: Sequence[Asked], updates: int) -> Due:
+    """All that is due at a seeded update of each step, for as many steps as given."""
+    chance = Random(3)
+    length = INTERVALS // 2 // STEPS
+    steps = sorted(chance.sample(range(STEPS), min(updates, STEPS)))
+    ends = {step: INTERVALS // 2 + step * length + chance.randint(1, length) for step in steps}
+    return [[asked for asked in grid if asked[1] == ends.get(step)] for step in range(STEPS)]
 
 
-def polars_answer(frame: pl.DataFrame, asked: Asked) -> list[tuple[Any, ...]]:
-    question, end = asked
-    window = frame.lazy().filter((pl.col("t") >= end - question.window) & (pl.col("t") < end))
-    grouped = window.group_by(question.keys).agg(pl.col("length").sum().alias("bytes"))
-    if not question.top:
-        rank = (0.9 * pl.len()).ceil().cast(pl.Int64) - 1
-        return grouped.select(pl.col("bytes").sort().get(rank)).collect().rows()
-    order = ["bytes", *question.keys]
-    down = [True] + [False] * len(question.keys)
-    return grouped.sort(order, descending=down).head(10).select([*question.keys, "bytes"]).collect().rows()
+def thinned(due: Due, count: int) -> Due:
+    """A seeded part of it, about ``count`` in all."""
+    everything = [asked for step in due for asked in step]
+    kept = set(Random(4).sample(everything, min(count, len(everything))))
+    return [[asked for asked in step if asked in kept] for step in due]
 
 
-def peers(rows: pa.Table, sample: list[Asked], hemiola: Hemiola) -> dict[str, Step]:
-    """Each peer as a function that answers a step's part of the sample; all its answers were found equal to ours."""
-    timed = rows.append_column("t", pc.divide(rows["ts"].cast(pa.int64()), SECOND)).drop_columns(["ts"])
-    connection = duckdb.connect()
-    connection.register("arrow", timed)
-    connection.execute("CREATE TABLE raw AS SELECT * FROM arrow")
-    for question in {q.keys: q for q, _ in sample}.values():
-        keys = ", ".join(question.keys)
-        name = "rollup_" + "_".join(question.keys)
-        connection.execute(
-            f"CREATE TABLE {name} AS SELECT t, {keys}, SUM(length) AS length FROM raw GROUP BY t, {keys}"
-        )
-    frame = pl.from_arrow(timed)
-    assert isinstance(frame, pl.DataFrame)
-
-    def checked(answer: Callable[[Asked], list[tuple[Any, ...]]]) -> Step:
-        for asked in sample:
-            got = [tuple(int(value) for value in row) for row in answer(asked)]
+def check(peer: Peer, due: Due, hemiola: Hemiola) -> None:
+    for step in due:
+        for asked, rows in zip(step, peer.answers(step), strict=True):
+            got = [tuple(int(value) for value in row) for row in rows]
             expected = [tuple(row.values()) for row in hemiola.answers[asked[0].name, asked[1]].to_pylist()]
             if got != expected:
-                raise AssertionError(f"{asked}: {got} against {expected}")
-
-        def run(step: int) -> None:
-            for asked in sample[step::STEPS]:
-                answer(asked)
-
-        return run
-
-    return {
-        "DuckDB, raw rows": checked(lambda asked: duckdb_answer(connection, "raw", asked)),
-        "DuckDB, rollups": checked(lambda asked: duckdb_answer(connection, "rollup_" + "_".join(asked[0].keys), asked)),
-        "Polars, raw rows": checked(lambda asked: polars_answer(frame, asked)),
-    }
-
-
-def spark_rate(rows: pa.Table, sample: list[Asked]) -> float:
-    """Refreshes per second of Spark SQL on cached data."""
-    from spark_jobs.session import spark_session
-
-    timed = rows.append_column("t", pc.divide(rows["ts"].cast(pa.int64()), SECOND)).drop_columns(["ts"])
-    with spark_session(SparkSettings(), "benchmark") as spark, tempfile.TemporaryDirectory() as folder:
-        pq.write_table(timed, f"{folder}/rows.parquet")
-        spark.read.parquet(f"{folder}/rows.parquet").cache().createOrReplaceTempView("raw")
-        spark.sql("SELECT COUNT(*) FROM raw").collect()
-
-        def run(asked: Asked) -> None:
-            question, end = asked
-            keys = ", ".join(question.keys)
-            window = f"t >= {end - question.window} AND t < {end}"
-            inner = f"SELECT {keys}, SUM(length) AS bytes FROM raw WHERE {window} GROUP BY {keys}"
-            top = f"{inner} ORDER BY bytes DESC, {keys} LIMIT 10"
-            quantile = f"SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY bytes) FROM ({inner})"
-            spark.sql(top if question.top else quantile).collect()
-
-        for asked in sample[:3]:
-            run(asked)
-        began = perf_counter()
-        for asked in sample[3:]:
-            run(asked)
-        return (len(sample) - 3) / (perf_counter() - began)
+                raise AssertionError(f"{peer.name}, {asked}: {got} against {expected}")
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rate", type=int, default=3000, help="records per interval")
-    arguments.add_argument("--sample", type=int, default=200, help="refreshes each peer answers in a round")
+    arguments.add_argument("--updates", type=int, default=STEPS, help="updates whose refreshes the peers answer")
     arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--spark-sample", type=int, default=40, help="refreshes Spark SQL answers")
+    arguments.add_argument("--spark-sample", type=int, default=30, help="refreshes Spark SQL answers in a round")
     arguments.add_argument("--no-spark", action="store_true")
     options = arguments.parse_args()
     rows, asked = packets(INTERVALS, options.rate), questions()
@@ -191,40 +124,70 @@ def main() -> None:
         hemiola.second_half(store)
     missing = [asked for asked in grid if (asked[0].name, asked[1]) not in hemiola.answers]
     assert not missing, missing[:3]
-    sample = Random(3).sample(grid, min(options.sample, len(grid)))
-    others = peers(rows, sample, hemiola)
-    chance = Random(4)
+    due = sampled(grid, options.updates)
     walls: dict[str, list[float]] = {}
     cpus: dict[str, list[float]] = {}
-    for _ in range(options.rounds):
-        hemiola.first_half()
-        with tempfile.TemporaryDirectory() as folder, opened(Path(folder), hemiola.queries) as store:
-            contenders: dict[str, Step] = {OURS: partial(hemiola.step, store), **others}
-            times: dict[str, list[Time]] = {name: [] for name in contenders}
-            for step in range(STEPS):
-                for name in chance.sample(list(contenders), len(contenders)):
-                    times[name].append(timed(partial(contenders[name], step)))
-        for name, taken in times.items():
-            count = len(grid) if name == OURS else len(sample)
-            walls.setdefault(name, []).append(count / sum(time.wall for time in taken))
-            cpus.setdefault(name, []).append(count / sum(time.cpu for time in taken))
+    with ExitStack() as stack:
+        tried_on = next(step for step in due if step)
+        duckdb = DuckDB(rows, GROUPINGS)
+        peers = dict.fromkeys((duckdb.raw(tried_on), duckdb.rollups(tried_on), polars_raw(rows, tried_on)), due)
+        if not options.no_spark:
+            peers[stack.enter_context(spark_sql(rows))] = thinned(due, options.spark_sample)
+        for peer, mine in peers.items():
+            check(peer, mine, hemiola)
+        for number in range(options.rounds):
+            hemiola.first_half()
+            with tempfile.TemporaryDirectory() as folder, opened(Path(folder), hemiola.queries) as store:
+                contenders: dict[str, Step] = {OURS: partial(hemiola.step, store)}
+                for peer, mine in peers.items():
+                    contenders[peer.name] = partial(_answer, peer, mine)
+                times: dict[str, list[Time]] = {name: [] for name in contenders}
+                for step in range(STEPS):
+                    for name in order_of(contenders, number, step):
+                        times[name].append(timed(partial(contenders[name], step)))
+            counts = {OURS: len(grid)} | {peer.name: sum(map(len, mine)) for peer, mine in peers.items()}
+            for name, taken in times.items():
+                walls.setdefault(name, []).append(counts[name] / sum(time.wall for time in taken))
+                cpus.setdefault(name, []).append(counts[name] / max(sum(time.cpu for time in taken), 1e-9))
     rates = {name: median(values) for name, values in walls.items()}
     per_cpu = {name: median(values) for name, values in cpus.items()}
-    compared = [name for name in rates if name != OURS and (options.rate < 30_000 or "raw" in name)]
-    fastest = max(compared, key=lambda name: rates[name])
-    what, asked_for = f"shared refresh, {options.rate:,} records per interval", 25.0 if options.rate >= 30_000 else 5.0
-    ratios = [Ratio(what, f"{fastest} (the fastest)", rates[OURS] / rates[fastest], asked_for)]
-    if not options.no_spark:
-        rates[SPARK] = spark_rate(rows, sample[: options.spark_sample + 3])
-        ratios.append(Ratio(what, SPARK, rates[OURS] / rates[SPARK], 200.0))
+    forms = {peer.name: peer.form for peer in peers}
+    ratios = _ratios(rates, options.rate)
     print(f"{len(grid)} refreshes, {options.rate} records per interval; answers of the peers equal Hemiola's")
     print_table(
-        ("", "refreshes/s", "Hemiola is faster by", "refreshes per CPU second"),
-        [(name, rate, rates[OURS] / rate, per_cpu.get(name, "")) for name, rate in rates.items()],
+        ("", "refreshes/s", "Hemiola is faster by", "refreshes per CPU second", "form"),
+        [(name, rate, rates[OURS] / rate, per_cpu[name], forms.get(name, "")) for name, rate in rates.items()],
     )
     print_ratios(ratios)
-    figures = {"refreshes": len(grid), "rate": options.rate, "rates": rates, "per_cpu_second": per_cpu, "rounds": walls}
-    print(save(f"shared_refresh_{options.rate}", figures, ratios))
+    figures = {
+        "refreshes": len(grid),
+        "sampled": counts,
+        "rate": options.rate,
+        "rates": rates,
+        "per_cpu_second": per_cpu,
+        "forms": forms,
+        "rounds": walls,
+    }
+    print(save(f"shared_refresh_{options.rate}", figures, ratios, {name: 1 / rate for name, rate in rates.items()}))
+
+
+def _answer(peer: Peer, due: Due, step: int) -> None:
+    if due[step]:
+        peer.answers(due[step])
+
+
+def _ratios(rates: dict[str, float], rate: int) -> list[Ratio]:
+    what = f"shared refresh, {rate:,} records per interval"
+    tables = [name for name in rates if name.startswith(("DuckDB", "Polars"))]
+    compared = [name for name in tables if rate < 30_000 or "raw" in name]
+    fastest = max(compared, key=lambda name: rates[name])
+    asked = 25.0 if rate >= 30_000 else 5.0
+    ratios = [Ratio(what, f"the fastest of DuckDB and Polars: {fastest}", rates[OURS] / rates[fastest], asked)]
+    if "Spark SQL, cached" in rates:
+        ratios.insert(
+            0, Ratio(what, "Spark SQL per refresh, cached data", rates[OURS] / rates["Spark SQL, cached"], 200.0)
+        )
+    return ratios
 
 
 if __name__ == "__main__":
