@@ -45,7 +45,7 @@ def _piece(
 ) -> Partials:
     node = tree.node(need.keys)
     codes = merged.codes
-    states: list[State] = [merged.states[need.components.index(component)] for component in components]
+    states: list[State] = [merged.state(need.components.index(component)) for component in components]
     if term.cells is not None:
         picked = np.flatnonzero(_in_cells(node, codes, term.cells))
         codes = codes[picked]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from queries.model import Value
@@ -86,7 +87,7 @@ class _Window:
     def _counted(self, reading: Reading) -> CounterRead:
         if reading not in self._counters:
             components, merged = self._merged(reading, (Rows(),))
-            counts = merged.states[components.index(Rows())][0]
+            counts = merged.state(components.index(Rows()))[0].astype(np.int64, copy=False)
             self._counters[reading] = CounterRead(self.synopses.tree.node(reading.keys), merged.codes, counts)
         return self._counters[reading]
 

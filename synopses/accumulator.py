@@ -9,12 +9,10 @@ import numpy as np
 from synopses.algebra import Component, State
 from synopses.carriers import Array
 from synopses.components import Rows
-from synopses.merged import Merged, Partials
+from synopses.merged import NO_TWINS, Merged, Partials
 
 _SPARSE = 32
 """Accumulate over the codes that occur instead of all codes when there are this many times fewer entries."""
-
-NO_TWINS: Mapping[int, int] = {}
 
 
 class Accumulator:
@@ -57,18 +55,9 @@ class Accumulator:
             self._seen = seen
 
     def merged(self) -> Merged:
-        seen = self._states[self._rows][0] != 0 if self._rows is not None else self._seen
-        assert seen is not None
-        present = np.flatnonzero(seen)  # of booleans: ten times faster than of integers
-        states = [_taken(state, present, self.size) for state in self._states]
-        for number, twin in self.twins.items():
-            states[number] = states[twin]
-        codes = present if self._codes_of is None else self._codes_of[present]
-        return Merged(codes, tuple(states))
-
-
-def _taken(state: State, present: Array, size: int) -> State:
-    return state if len(present) == size else tuple(part.take(present) for part in state)
+        """What has been absorbed so far, to be used before more is."""
+        seen = self._rows if self._rows is not None else self._seen
+        return Merged(self._codes_of, tuple(self._states), seen, self.twins)
 
 
 def code_space(codes: Array, size: int) -> Array | None:

@@ -88,5 +88,5 @@ class Component(Protocol):
         ...
 
     def guard(self, state: State, intervals: int) -> State:
-        """The state made safe for merging ``intervals`` of its kind (widened where a sum could overflow)."""
+        """The state made safe for merging ``intervals`` of its kind: integers as narrow as their sums allow."""
         ...

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queries.evaluate import evaluate
-from queries.model import Literal, Order, Select, Value
+from queries.model import Literal, Order, Ref, Select, Value
 from synopses.aggregates import AGGREGATES
 from synopses.carriers import Array
-from synopses.row_groups import RowGroups, inner_columns
+from synopses.row_groups import RankedGroups, RowGroups, inner_columns
 from synopses.window_read import Groups, WindowRead
 
 _PRUNE_FROM = 64
@@ -39,8 +39,9 @@ def answer(select: Select, read: Groups) -> pa.Table:
 def _answer(select: Select, groups: Groups, wanted: frozenset[str] | None = None) -> pa.Table:
     """``wanted`` names the output columns that are looked at; None: all."""
     if isinstance(select.source, Select):
-        groups = RowGroups(select, _answer(select.source, groups, inner_columns(select)))
-    read = _rows_read(select, groups)
+        ranked = RankedGroups.of(select, groups)
+        groups = ranked or RowGroups(select, _answer(select.source, groups, inner_columns(select)))
+    read = _leading(select, _rows_read(select, groups))
     columns = _Columns(select, read, None)
     rows = None
     if select.having is not None:
@@ -64,6 +65,20 @@ def _rows_read(select: Select, groups: Groups) -> Groups:
             assert isinstance(groups, WindowRead | RowGroups)
             return groups.items(call)
     return groups
+
+
+def _leading(select: Select, read: Groups) -> Groups:
+    """The groups that can be among the first of an order by a sum, where they are found without looking at keys."""
+    if select.limit is None or not select.order or select.having is not None or not isinstance(read, WindowRead):
+        return read
+    first = select.order[0]
+    if not isinstance(first.value, Ref) or first.value.name[0] != "a" or not first.descending or not select.limit:
+        return read
+    sums = read.sums(select.aggregates[int(first.value.name[1:])])
+    if sums is None or len(sums) < max(_PRUNE_FROM, 2 * select.limit):
+        return read
+    bound = _kth_of_chunks(sums, select.limit, descending=True)
+    return read.only(np.flatnonzero(sums >= bound)) if bound > 0 else read
 
 
 class _Columns(Mapping[str, pa.Array]):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from synopses.carriers import Array, magnitude
+from synopses.carriers import Array, fitted, widened
 
 _SLACK = 4
 """Free room after growing: one entry per this many live ones, so memory stays near the live entries' own and each
@@ -20,21 +20,21 @@ entry is moved about this many times in its life."""
 class Arena:
     """Parallel arrays with free room at the end.
 
-    A column of integers widened to Python objects becomes int64 again, when the arena next moves its entries, if
-    every magnitude is below ``narrow_below``: the bound under which the owner's sums cannot leave int64.
+    A column of integers is widened when wider ones come. When the arena next moves its entries, it gets its own type
+    back if a sum of ``sums`` of the values that are left cannot leave it.
     """
 
-    def __init__(self, dtypes: Sequence[np.dtype[Any]], narrow_below: int = 2**62) -> None:
+    def __init__(self, dtypes: Sequence[np.dtype[Any]], sums: int) -> None:
         self.columns: list[Array] = [np.empty(0, dtype=dtype) for dtype in dtypes]
         self.start = self.end = 0
-        self.narrow_below = narrow_below
+        self.sums = sums
+        self._dtypes = tuple(dtypes)
 
     def append(self, columns: Sequence[Array]) -> None:
         count = len(columns[0])
         self._reserve(count)
         for position, (column, new) in enumerate(zip(self.columns, columns, strict=True)):
-            if new.dtype == object and column.dtype != object:
-                column = self.columns[position] = column.astype(object)
+            column = self.columns[position] = widened(column, new.dtype)
             column[self.end : self.end + count] = new
         self.end += count
 
@@ -61,15 +61,11 @@ class Arena:
         live = len(self)
         room = live + count + (live + count) // _SLACK
         for position, column in enumerate(self.columns):
-            kept = narrowed_below(column[self.start : self.end], self.narrow_below)
+            kept = self._narrowed(column[self.start : self.end], self._dtypes[position])
             grown = np.empty(room, dtype=kept.dtype)
             grown[:live] = kept
             self.columns[position] = grown
         self.start, self.end = 0, live
 
-
-def narrowed_below(column: Array, bound: int) -> Array:
-    """A widened integer column back to int64 once the large values are gone; other objects unchanged."""
-    if column.dtype != object or not column.size or not isinstance(column[0], int):
-        return column
-    return column.astype(np.int64) if magnitude(column) < bound else column
+    def _narrowed(self, column: Array, own: np.dtype[Any]) -> Array:
+        return column if column.dtype == own else widened(fitted(column, self.sums), own)

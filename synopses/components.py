@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from queries.model import Value
 from queries.types import Type
 from synopses.algebra import Capabilities, Reduction, State
-from synopses.carriers import INT64, WIDE, Array, dtype_of, magnitude, narrowed, to_arrow, to_numpy
+from synopses.carriers import INT64, WIDE, Array, dtype_of, fitted, narrowed, to_arrow, to_numpy, widened
 
 _LOW_BITS = 0xFFFFFFFF
 
@@ -26,12 +26,12 @@ class _Additive:
     dtype: np.dtype[np.int64] | np.dtype[np.float64] = np.dtype(np.int64)
 
     def identity(self, size: int) -> State:
-        return (np.zeros(size, dtype=self.dtype),)
+        return (np.zeros(size, dtype=np.int32 if self.dtype == np.int64 else self.dtype),)
 
     def absorb(self, into: State, codes: Array, state: State) -> State:
         (acc,), (values,) = into, state
-        if values.dtype == object and acc.dtype != object:
-            acc = acc.astype(object)
+        acc = widened(acc, values.dtype)
+        values = widened(values, acc.dtype)  # adding one type to another is fifty times slower
         with np.errstate(invalid="ignore", over="ignore"):
             np.add.at(acc, codes, values)
         return (acc,)
@@ -43,7 +43,7 @@ class _Additive:
         return (to_arrow(state[0], Type.DOUBLE if self.dtype == np.float64 else Type.BIGINT),)
 
     def guard(self, state: State, intervals: int) -> State:
-        return state
+        return (fitted(state[0], intervals),)
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,6 @@ class Total(_Additive):
 
     def load(self, parts: Sequence[pa.Array]) -> State:
         return (to_numpy(parts[0], self.argument.type)[0],)
-
-    def guard(self, state: State, intervals: int) -> State:
-        (values,) = state
-        if values.dtype == np.int64 and magnitude(values) * max(intervals, 1) >= 2**62:
-            return (values.astype(object),)
-        return state
 
 
 class _Extreme:

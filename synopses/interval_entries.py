@@ -92,8 +92,12 @@ class IntervalEntries:
         return self._arena.slice(0, len(self._arena))[0]
 
     def absorb_into(self, accumulator: Accumulator, start: int, end: int) -> None:
+        """Adds intervals ``start``..``end``−1; where ``end`` comes first, takes ``end``..``start``−1 away."""
         if end > start:
             accumulator.absorb(*self.between(start, end))
+        elif end < start:
+            codes, states = self.between(end, start)
+            accumulator.absorb(codes, [tuple(-part for part in state) for state in states])
 
     def __len__(self) -> int:
         return len(self._arena)
@@ -116,11 +120,12 @@ class IntervalEntries:
         return self.components[number].guard(state, self.sums * times)
 
     def _physical(self, codes: Array, states: Sequence[State]) -> list[Array]:
-        return [codes, *(part for number, state in enumerate(states) if number not in self.twins for part in state)]
+        kept = (state for number, state in enumerate(states) if number not in self.twins)
+        return [codes.astype(_CODE, copy=False), *(part for state in kept for part in state)]
 
     def _empty_arena(self) -> Arena:
         parts = self._physical(np.empty(0, dtype=_CODE), [component.identity(0) for component in self.components])
-        return Arena([part.dtype for part in parts], narrow_below=2**62 // max(self.sums, 1))
+        return Arena([part.dtype for part in parts], self.sums)
 
     def _refill(self, codes: Array, states: Sequence[State]) -> None:
         arena = self._empty_arena()

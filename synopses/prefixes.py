@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from synopses.arena import narrowed_below
-from synopses.carriers import Array
+from synopses.carriers import Array, fitted, widened
 
 Column = tuple[Array, ...]
 
@@ -28,11 +27,12 @@ _STEP_ERROR = 2.0**-104
 _TRUSTED = 2.0**-46
 """A difference is trusted if its error is below this share of it (1.4e-14); else it is summed anew."""
 
-_NARROW_BELOW = 2**61
-
 
 class Prefix(Protocol):
     """The prefix sums of one additive quantity up to now."""
+
+    effort: float
+    """What a difference costs per code, as a share of what adding an entry costs."""
 
     def add(self, codes: Array, values: Array) -> None:
         """Adds one interval: each code at most once."""
@@ -60,15 +60,15 @@ class Prefix(Protocol):
 
 
 class IntegerPrefix:
-    """Exact. Widened to Python integers when values are, and narrowed by re-basing when those are gone."""
+    """Exact. As wide as the values, which must fit a sum over twice b intervals; narrowed by re-basing."""
+
+    effort = 0.1
 
     def __init__(self) -> None:
-        self._sums: Array = np.zeros(0, dtype=np.int64)
+        self._sums: Array = np.zeros(0, dtype=np.int32)
 
     def add(self, codes: Array, values: Array) -> None:
-        self._sums = grown(self._sums, codes)
-        if values.dtype == object and self._sums.dtype != object:
-            self._sums = self._sums.astype(object)
+        self._sums = grown(widened(self._sums, values.dtype), codes)
         self._sums[codes] += values
 
     def keep(self, size: int) -> Column:
@@ -86,7 +86,7 @@ class IntegerPrefix:
 
     @staticmethod
     def _less(sums: Array, base: Column) -> Array:
-        return narrowed_below(sums - padded(base[0], len(sums)), _NARROW_BELOW)
+        return fitted(sums - padded(base[0], len(sums)), 2)
 
     def translate(self, column: Column, kept_codes: Array) -> Column:
         return (taken(column[0], kept_codes),)
@@ -103,6 +103,8 @@ class DoublePrefix:
     its entries, as is one with values that cannot be subtracted (NaN, ±infinity, beyond 1e290): they are counted
     apart and never enter a sum, so they poison nothing once they have left the window.
     """
+
+    effort = 1.0
 
     def __init__(self) -> None:
         self._high: Array = np.zeros(0)

@@ -1,8 +1,8 @@
 """The running synopsis: prefixes, of which a window is the difference of two (dissertation 2.3.4, figure 2.5).
 
 A prefix of every group after every interval would be b dense copies of all groups, most of them equal. So the entries
-of the intervals are kept, and a whole prefix only now and then: whenever about three times as many entries have come
-in as there are groups. A window is then the difference of two kept prefixes plus the few entries between its ends and
+of the intervals are kept, and a whole prefix only now and then: whenever about as many entries have come in as there
+are groups. A window is then the difference of two kept prefixes, more or less the few entries between its ends and
 them: the two prefix reads of semantics.md 3, at a cost that does not depend on the window's length, in space
 proportional to the entries. While the live entries are few compared to the groups no prefix is kept at all: a scan of
 the entries is then cheaper than touching every group.
@@ -24,10 +24,10 @@ from synopses.interval_entries import IntervalEntries
 from synopses.merged import Merged, Partials, ProbeCost
 from synopses.prefixes import Column, IntegerPrefix, Prefix, prefix_for
 
-_SPACING = 3
+_SPACING = 1
 """Entries per group between two kept prefixes."""
 
-_ENOUGH = 4
+_ENOUGH = 2
 """Live entries per group from which prefixes are worth having; below half of it they are given up."""
 
 
@@ -49,7 +49,9 @@ class RunningSynopsis:
         self.b = b
         self.last_probe = self.last_update = ProbeCost()
         self._entries = IntervalEntries(components, b, sums=_sums(b))
-        self._presence = _place_of_rows(self.components)
+        self._rows = next((i for i, component in enumerate(components) if isinstance(component, Rows)), None)
+        self._parts: list[tuple[int, int]] = []
+        """The component and its part that each prefix is of; twins have none of their own."""
         self._prefixes: list[Prefix] = []
         self._kept: list[_Kept] = []
         self._size = self._since = self._rebase_at = 0
@@ -60,23 +62,35 @@ class RunningSynopsis:
         codes = stored.codes
         if len(codes):
             self._size = max(self._size, int(codes.max()) + 1)
-        if self._prefixes and len(self._entries) < _ENOUGH * self._size // 2:
-            self._prefixes, self._kept = [], []
+        if self._prefixes and (
+            len(self._entries) < _ENOUGH * self._size // 2 or self._parts != self._parts_of_their_own()
+        ):
+            self._give_up()
         elif self._prefixes:
             self._add(stored)
         elif len(self._entries) >= _ENOUGH * self._size:
             self._begin()
 
+    def _parts_of_their_own(self) -> list[tuple[int, int]]:
+        own = (number for number in range(len(self.components)) if number not in self._entries.twins)
+        return [(number, part) for number in own for part in range(self.components[number].parts)]
+
     def _begin(self) -> None:
-        """Prefixes from now on: where they begin does not matter."""
-        self._prefixes = [prefix_for(part.dtype) for component in self.components for part in component.identity(0)]
-        if self._presence == len(self._prefixes):
+        """Prefixes from now on: where they begin does not matter. Without COUNT(*) to tell which groups occur in a
+        window there is one more, a count of entries."""
+        self._parts = self._parts_of_their_own()
+        dtypes = [self.components[number].identity(0)[part].dtype for number, part in self._parts]
+        self._prefixes = [prefix_for(dtype) for dtype in dtypes]
+        if self._rows is None:
             self._prefixes.append(IntegerPrefix())
         self._rebase_at = self._entries.newest + self.b
         self._keep()
 
+    def _give_up(self) -> None:
+        self._prefixes, self._kept = [], []
+
     def _add(self, stored: Partials) -> None:
-        values = [part for state in stored.states for part in state]
+        values = [stored.states[number][part] for number, part in self._parts]
         if len(values) < len(self._prefixes):
             values.append(np.ones(len(stored.codes), dtype=np.int64))
         for prefix, part in zip(self._prefixes, values, strict=True):
@@ -90,9 +104,11 @@ class RunningSynopsis:
             self._rebase()
 
     def extend(self, b: int) -> None:
-        self.b = max(self.b, b)
-        self._entries.extend(self.b, sums=_sums(self.b))
-        self._rebase_at = self._entries.newest + self.b
+        """What is in the prefixes was made to fit sums over fewer intervals, so they begin anew."""
+        if b > self.b:
+            self.b = b
+            self._entries.extend(b, sums=_sums(b))
+            self._give_up()
 
     def probe(self, windows: Sequence[int], size: int, age: int = 0) -> Iterator[tuple[int, Merged]]:
         """Merged partials per window length, shortest first (see ``Synopsis.probe``).
@@ -106,7 +122,7 @@ class RunningSynopsis:
         newer = self._newest_before(end)
         for n in sorted(set(windows)):
             start = max(end - n, entries.oldest)
-            older = self._oldest_from(start)
+            older = self._nearest(start)
             reads = 2
             if older is not None and newer.interval > older.interval and self._worth(start, older, newer, end, reached):
                 accumulator = Accumulator(self.components, size, None, entries.twins)
@@ -126,8 +142,9 @@ class RunningSynopsis:
     def _worth(self, start: int, older: _Kept, newer: _Kept, end: int, reached: int) -> bool:
         """Whether subtracting prefixes touches fewer places than scanning on from the previous window."""
         count = self._entries.count
-        edges = count(start, older.interval) + count(newer.interval, end)
-        return edges + self._size * len(self._prefixes) // 2 < count(start, reached)
+        edges = count(start, older.interval) + count(older.interval, start) + count(newer.interval, end)
+        effort = sum(prefix.effort for prefix in self._prefixes) / len(self._prefixes)
+        return edges + self._size * effort < count(start, reached)
 
     def _newest_before(self, end: int) -> _Kept:
         """The latest prefix that ends at or before ``end``; the current one if that is now."""
@@ -136,9 +153,13 @@ class RunningSynopsis:
         position = bisect_right(self._kept, end, key=lambda kept: kept.interval)
         return self._kept[position - 1] if position else _Kept(-1, [])
 
-    def _oldest_from(self, start: int) -> _Kept | None:
+    def _nearest(self, start: int) -> _Kept | None:
+        """The kept prefix with the fewest entries between it and ``start``. One before ``start`` has a surplus, which
+        is taken away again: exact for integers only, and only if COUNT(*) says which groups are then gone."""
         position = bisect_left(self._kept, start, key=lambda kept: kept.interval)
-        return self._kept[position] if position < len(self._kept) else None
+        may_take_away = self._rows is not None and all(isinstance(prefix, IntegerPrefix) for prefix in self._prefixes)
+        around = self._kept[max(position - may_take_away, 0) : position + 1]
+        return min(around, key=lambda kept: abs(kept.interval - start), default=None)
 
     def _start_from_difference(self, accumulator: Accumulator, newer: _Kept, older: _Kept, size: int) -> int:
         """Fills the accumulator with newer − older; returns how many intervals had to be read for exactness' sake."""
@@ -150,27 +171,26 @@ class RunningSynopsis:
             parts.append(sums)
             if doubtful is not None:
                 anew[number] = doubtful
-        seen = parts[self._presence] > 0
+        rows = self._parts.index((self._rows, 0)) if self._rows is not None else len(parts) - 1
+        seen = parts[rows] > 0 if anew or self._rows is None else np.zeros(0, dtype=bool)
         anew = {number: doubtful & seen for number, doubtful in anew.items() if (doubtful & seen).any()}
         if anew:
             self._sum_anew(parts, anew, older.interval, newer.interval)
-        states: list[State] = []
-        at = 0
-        for component in self.components:
-            states.append(tuple(parts[at : at + component.parts]))
-            at += component.parts
+        states: list[State] = [()] * len(self.components)
+        for (number, _), part in zip(self._parts, parts, strict=False):
+            states[number] = (*states[number], part)
         accumulator.start_from(states, seen)
         return steps if anew else 0
 
     def _sum_anew(self, parts: list[Array], anew: dict[int, Array], start: int, end: int) -> None:
         codes, states = self._entries.between(start, end)
-        columns = [part for state in states for part in state]
-        for number, doubtful in anew.items():
+        for at, doubtful in anew.items():
+            number, part = self._parts[at]
             chosen = doubtful[codes]
             sums = np.zeros(len(doubtful))
             with np.errstate(invalid="ignore", over="ignore"):
-                np.add.at(sums, codes[chosen].astype(np.intp), columns[number][chosen])
-            parts[number] = np.where(doubtful, sums, parts[number])
+                np.add.at(sums, codes[chosen].astype(np.intp), states[number][part][chosen])
+            parts[at] = np.where(doubtful, sums, parts[at])
 
     def prefixes(self) -> list[int]:
         """Before which intervals a prefix is kept, the current one last; empty while none is."""
@@ -195,7 +215,7 @@ class RunningSynopsis:
 
     @property
     def entries(self) -> int:
-        return len(self._entries) + sum(len(kept.columns[self._presence][0]) for kept in self._kept)
+        return len(self._entries) + sum(len(kept.columns[0][0]) for kept in self._kept)
 
     @property
     def nbytes(self) -> int:
@@ -222,16 +242,6 @@ class RunningSynopsis:
                 kept.columns[number] = prefix.translate(kept.columns[number], old_codes)
             prefix.translate_now(old_codes)
         self._size = size
-
-
-def _place_of_rows(components: Sequence[Component]) -> int:
-    """Which part tells whether a group occurs in a window: COUNT(*), else one more, a count of entries."""
-    place = 0
-    for component in components:
-        if isinstance(component, Rows):
-            break
-        place += component.parts
-    return place
 
 
 def _sums(b: int) -> int:

@@ -19,11 +19,19 @@ _DEVIATIONS = 4
 
 def values_at(values: Array, places: Array) -> Array:
     """``np.sort(values)[places]`` of integers or doubles (NaN last); ``places`` ascending, at least one value."""
-    if len(values) < _SAMPLE_FROM or values.dtype != np.int64:
+    if len(values) < _SAMPLE_FROM or values.dtype.kind != "i":
         chosen: Array = np.partition(values, places)[places]
         return chosen
     sample = np.sort(values[:: len(values) // _SAMPLED])
     return np.array([_value_at(values, int(place), sample) for place in places], dtype=values.dtype)
+
+
+def values_at_but_for(values: Array, absent: int, places: Array) -> Array:
+    """``values_at`` of all values but ``absent`` zeros, which are not looked for but counted: those below zero stay
+    where they are in the sorted order, all others come so much earlier."""
+    if absent:
+        places = np.where(places < np.count_nonzero(values < 0), places, places + absent)
+    return values_at(values, places)
 
 
 def _value_at(values: Array, place: int, sample: Array) -> np.int64:
@@ -32,7 +40,7 @@ def _value_at(values: Array, place: int, sample: Array) -> np.int64:
     low = sample[max(int(share * len(sample) - spread), 0)]
     high = sample[min(int(share * len(sample) + spread), len(sample) - 1)]
     below = int(np.count_nonzero(values < low))
-    between = values[(values >= low) & (values <= high)]
+    between = values.take(np.flatnonzero((values >= low) & (values <= high)))
     inside = place - below
     if not 0 <= inside < len(between) or 2 * len(between) > len(values):
         between, inside = values, place

@@ -6,7 +6,7 @@ once, whatever the number of queries (rules CS1 and CS3).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from synopses.aggregates import AGGREGATES, Counters
 from synopses.aggregates.items import ItemRows, Lists
 from synopses.algebra import Component, State
 from synopses.carriers import Array, to_numpy
+from synopses.components import Rows
 from synopses.keys import KeyNode
 from synopses.merged import Merged
 
@@ -44,13 +45,37 @@ class CounterRead:
     counts: Array
 
 
+class MergedStates(Mapping[Component, State]):
+    """The states of a window's groups by component, taken out when asked for."""
+
+    def __init__(self, components: tuple[Component, ...], merged: Merged) -> None:
+        self.components, self._merged = components, merged
+
+    def number(self, component: Component) -> int:
+        return self.components.index(component)
+
+    def never_null(self, counts: Sequence[Component]) -> bool:
+        """Whether these counts of values that are not NULL are known to be counts of all records."""
+        rows = self.components.index(Rows()) if Rows() in self.components else -1
+        return all(self._merged.same(self.number(count), rows) for count in counts)
+
+    def __getitem__(self, component: Component) -> State:
+        return self._merged.state(self.number(component))
+
+    def __iter__(self) -> Iterator[Component]:
+        return iter(self.components)
+
+    def __len__(self) -> int:
+        return len(self.components)
+
+
 @dataclass
 class WindowRead:
     """Groups 0..size−1 of one window, in ascending code order."""
 
     node: KeyNode
-    codes: Array
-    states: Mapping[Component, State]
+    merged: Merged
+    states: MergedStates
     counters: Mapping[Value, CounterRead]
     lists: Lists = field(default_factory=dict)
     _lowered: dict[AggregateCall, pa.Array] = field(default_factory=dict)
@@ -65,14 +90,31 @@ class WindowRead:
         lists: Lists | None = None,
     ) -> WindowRead:
         """A query without GROUP BY has its one group also when nothing was seen (semantics.md 2)."""
-        codes, states = merged.codes, merged.states
-        if node.parent is None and not len(codes):
-            codes, states = np.zeros(1, dtype=np.int64), tuple(component.identity(1) for component in components)
-        return WindowRead(node, codes, dict(zip(components, states, strict=True)), counters, lists or {})
+        if node.parent is None and not merged.size:
+            merged = Merged(np.zeros(1, dtype=np.int64), [component.identity(1) for component in components])
+        return WindowRead(node, merged, MergedStates(components, merged), counters, lists or {})
 
     @property
     def size(self) -> int:
-        return len(self.codes)
+        return self.merged.size
+
+    @property
+    def codes(self) -> Array:
+        return self.merged.codes
+
+    def sums(self, call: AggregateCall) -> Array | None:
+        """An aggregate that is a sum of integers at every place of ``merged``, zero where there is no group. None if it
+        is something else, or NULL in some group."""
+        aggregate = AGGREGATES[call.function]
+        if not aggregate.is_sum or not self.states.never_null(aggregate.components(call)[1:]):
+            return None
+        sums = self.merged.at_all_places(self.states.number(aggregate.components(call)[0]))
+        return sums if sums.dtype.kind == "i" else None
+
+    def only(self, places: Array) -> WindowRead:
+        """The groups at these places of ``merged`` alone, without counters and lists."""
+        merged = self.merged.only(places)
+        return WindowRead(self.node, merged, MergedStates(self.states.components, merged), {})
 
     def aggregate(self, call: AggregateCall) -> pa.Array:
         """The answer column of one aggregate, one value per group."""

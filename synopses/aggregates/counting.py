@@ -13,6 +13,8 @@ from synopses.components import Count, Rows
 
 
 class _Count(FromComponents):
+    is_sum = True
+
     def components(self, call: AggregateCall) -> tuple[Component, ...]:
         return (Rows() if call.argument is None else Count(call.argument),)
 

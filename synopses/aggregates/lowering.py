@@ -43,6 +43,11 @@ class Aggregate(Protocol):
     @property
     def by_items(self) -> bool: ...
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether the answer is the value of its first component wherever the others, counts, are not zero."""
+        ...
+
     def components(self, call: AggregateCall) -> tuple[Component, ...]: ...
 
     def lower(self, call: AggregateCall, states: States) -> pa.Array: ...
@@ -61,6 +66,7 @@ class FromComponents:
 
     by_counters = False
     by_items = False
+    is_sum = False
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         raise TypeError(f"{call.function} does not read counters")
@@ -77,6 +83,7 @@ class FromCounters:
 
     by_counters = True
     by_items = False
+    is_sum = False
 
     def components(self, call: AggregateCall) -> tuple[Component, ...]:
         return ()
@@ -96,6 +103,7 @@ class FromItems:
 
     by_counters = False
     by_items = True
+    is_sum = False
 
     def lower(self, call: AggregateCall, states: States) -> pa.Array:
         raise TypeError(f"{call.function} answers with several rows")

@@ -12,6 +12,8 @@ from synopses.components import Count, Total
 
 
 class _Sum(FromComponents):
+    is_sum = True
+
     def components(self, call: AggregateCall) -> tuple[Component, ...]:
         assert call.argument is not None
         return Total(call.argument), Count(call.argument)

@@ -79,7 +79,7 @@ def test_integers_widen_beyond_64_bits_and_narrow_again() -> None:
     for _ in range(60):
         synopsis.update(summed(codes, np.full(8, -5)))
     assert sums(synopsis, 20, 8) == dict.fromkeys(range(8), -100)
-    assert read(synopsis, 20, 8).states[1][0].dtype == np.int64
+    assert read(synopsis, 20, 8).states[1][0].dtype == np.int32
 
 
 def test_wide_integers_that_fit_alone_are_not_narrowed_while_their_sum_does_not() -> None:
