@@ -128,6 +128,12 @@ class Select:
         """The innermost Select, the one over the stream."""
         return self.source.leaf if isinstance(self.source, Select) else self
 
+    def aggregate_at(self, value: Value) -> AggregateCall | None:
+        """The aggregate of this level that an expression over its groups is; None if it is anything more or else."""
+        if isinstance(value, Ref) and value.name.startswith("a"):
+            return self.aggregates[int(value.name[1:])]
+        return None
+
 
 @dataclass(frozen=True)
 class Query:

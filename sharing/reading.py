@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from queries.model import Value
 from synopses.algebra import Component
@@ -37,6 +37,7 @@ class Input:
         return Input, (self.where, self.keys, self.listed, self.resident)
 
 
+@lru_cache(maxsize=4096)
 def input_of(need: Preaggregation) -> Input:
     listed = next((component for component in need.components if isinstance(component, Listed)), None)
     return Input(need.where, need.keys, listed, need.resident)

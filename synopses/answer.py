@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queries.evaluate import evaluate
-from queries.model import Literal, Order, Ref, Select, Value
+from queries.model import Literal, Order, Select, Value
 from synopses.aggregates import AGGREGATES
 from synopses.carriers import Array
-from synopses.row_groups import RankedGroups, RowGroups, inner_columns
+from synopses.ranked import RankedGroups
+from synopses.row_groups import RowGroups, inner_columns
 from synopses.window_read import Groups, WindowRead
 
 _PRUNE_FROM = 64
@@ -42,16 +43,13 @@ def _answer(select: Select, groups: Groups, wanted: frozenset[str] | None = None
         ranked = RankedGroups.of(select, groups)
         groups = ranked or RowGroups(select, _answer(select.source, groups, inner_columns(select)))
     read = _leading(select, _rows_read(select, groups))
-    columns = _Columns(select, read, None)
-    rows = None
+    columns = _Columns(select, read)
     if select.having is not None:
         mask = pc.fill_null(evaluate(select.having, columns, read.size), False)
-        rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        columns = columns.only(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
     if select.order:
-        rows = _ordered(select, read, rows)
-    if rows is not None:
-        columns = _Columns(select, read, rows)
-    size = read.size if rows is None else len(rows)
+        columns = _ordered(select, columns)
+    size = columns.size
     outputs = [output for output in select.outputs if wanted is None or output.name in wanted]
     if not outputs:
         return pa.table({"": pa.nulls(size)})
@@ -71,10 +69,8 @@ def _leading(select: Select, read: Groups) -> Groups:
     """The groups that can be among the first of an order by a sum, where they are found without looking at keys."""
     if select.limit is None or not select.order or select.having is not None or not isinstance(read, WindowRead):
         return read
-    first = select.order[0]
-    if not isinstance(first.value, Ref) or first.value.name[0] != "a" or not first.descending or not select.limit:
-        return read
-    sums = read.sums(select.aggregates[int(first.value.name[1:])])
+    call = select.aggregate_at(select.order[0].value)
+    sums = None if call is None or not select.order[0].descending or not select.limit else read.sums(call)
     if sums is None or len(sums) < max(_PRUNE_FROM, 2 * select.limit):
         return read
     bound = _kth_of_chunks(sums, select.limit, descending=True)
@@ -82,11 +78,22 @@ def _leading(select: Select, read: Groups) -> Groups:
 
 
 class _Columns(Mapping[str, pa.Array]):
-    """``k0…`` and ``a0…`` of some rows, computed when an expression asks for them."""
+    """``k0…`` and ``a0…`` of some rows, computed when an expression asks for them: keys of all these rows at once."""
 
-    def __init__(self, select: Select, read: Groups, rows: Array | None) -> None:
-        self._select, self._read, self._rows = select, read, rows
+    def __init__(self, select: Select, read: Groups) -> None:
+        self._select, self._read = select, read
+        self._rows: Array | None = None
         self._keys: list[pa.Array] | None = None
+        self.size = read.size
+
+    def only(self, rows: Array) -> _Columns:
+        """Some of these rows, in another order. What is known of these columns is known of theirs."""
+        some = _Columns(self._select, self._read)
+        some._rows = rows if self._rows is None else self._rows[rows]
+        if self._keys is not None:
+            some._keys = [column.take(pa.array(rows)) for column in self._keys]
+        some.size = len(rows)
+        return some
 
     def __getitem__(self, name: str) -> pa.Array:
         position = int(name[1:])
@@ -105,23 +112,17 @@ class _Columns(Mapping[str, pa.Array]):
         return len(self._select.keys) + len(self._select.aggregates)
 
 
-def _ordered(select: Select, read: Groups, rows: Array | None) -> Array:
-    """Row numbers in the order asked for; ties by the group keys, ascending (semantics.md 2)."""
-    size = read.size if rows is None else len(rows)
+def _ordered(select: Select, columns: _Columns) -> _Columns:
+    """The rows in the order asked for; ties by the group keys, ascending (semantics.md 2)."""
     first = select.order[0]
-    if select.limit is not None and size >= max(_PRUNE_FROM, 2 * select.limit):
-        values = evaluate(first.value, _Columns(select, read, rows), size)
+    if select.limit is not None and columns.size >= max(_PRUNE_FROM, 2 * select.limit):
+        values = evaluate(first.value, columns, columns.size)
         kept = _at_least_kth(values, first.descending, select.limit)
         if kept is not None:
-            rows = kept if rows is None else rows[kept]
-            size = len(rows)
-    columns = _Columns(select, read, rows)
-    terms = [(evaluate(term.value, columns, size), term) for term in select.order]
+            columns = columns.only(kept)
+    terms = [(evaluate(term.value, columns, columns.size), term) for term in select.order]
     by_key = [(columns[f"k{i}"], _key_order(value)) for i, value in enumerate(select.keys)]
-    order = _sort_indices(terms + by_key)
-    if select.limit is not None:
-        order = order[: select.limit]
-    return order if rows is None else rows[order]
+    return columns.only(_sort_indices(terms + by_key)[: select.limit])
 
 
 def _key_order(value: Value) -> Order:

@@ -36,6 +36,10 @@ ARROW_TYPES: dict[Type, pa.DataType] = {
 }
 
 
+_PLAIN = {pa.int64(): "i", pa.float64(): "f"}
+"""Kinds of numpy values that need no more than to be handed over."""
+
+
 def dtype_of(type_: Type) -> np.dtype[Any]:
     """The numpy type that carries ``type_``."""
     if type_.fractional:
@@ -67,12 +71,14 @@ def to_numpy(array: pa.Array, type_: Type) -> tuple[Array, Array]:
 
 def to_arrow(values: Array, type_: Type, valid: Array | None = None) -> pa.Array:
     """The inverse of ``to_numpy``; integers outside int64 come back as ``WIDE`` decimals."""
+    arrow = ARROW_TYPES[type_]
     mask = None if valid is None or valid.all() else ~valid
+    if values.dtype.kind == _PLAIN.get(arrow):
+        return pa.array(values, type=arrow, mask=mask)
     if values.dtype == object and type_.integer:
         values = narrowed(values if mask is None else np.where(mask, 0, values))
         if values.dtype == object:
             return pa.array(values.tolist(), type=WIDE, mask=mask)
-    arrow = ARROW_TYPES[type_]
     if type_ is Type.STRING:
         return pa.array(values, type=arrow, mask=mask)
     if type_ is Type.DATE:

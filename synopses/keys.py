@@ -22,6 +22,9 @@ from queries.types import Type
 from synopses.carriers import ARROW_TYPES, WIDE, Array
 from synopses.pair_codes import CODE_BITS, Interner, PairCodes
 
+_SMALL = 1 << 16
+"""Integers below it are looked up in a table (4 bytes each)."""
+
 
 class KeyValues:
     """The distinct values of one key expression, NULL among them; -0.0 and NaN are as in Spark's GROUP BY."""
@@ -31,6 +34,8 @@ class KeyValues:
         self._interner = Interner()
         self._array: pa.Array = pa.array([], type=ARROW_TYPES[type_])
         self._pending: list[pa.Array] = []
+        self._small: Array = np.zeros(0, dtype=np.int32)
+        """The codes of small integers by the integers themselves, −1 where not known: found without hashing."""
 
     def __len__(self) -> int:
         return len(self._interner)
@@ -41,6 +46,19 @@ class KeyValues:
         column = column.cast(self._array.type)
         if self.type.fractional:
             column = pc.add(column, 0.0)
+        small = _small_integers(column)
+        if small is not None and small.max() < len(self._small):
+            known = self._small[small]
+            if known.min() >= 0:
+                return known.astype(np.int64)
+        codes = self._encode(column)
+        if small is not None:
+            missing = int(small.max()) + 1 - len(self._small)
+            self._small = np.r_[self._small, np.full(max(missing, 0), -1, dtype=np.int32)]
+            self._small[small] = codes
+        return codes
+
+    def _encode(self, column: pa.Array) -> Array:
         encoded = column.dictionary_encode(null_encoding="encode")
         distinct = encoded.dictionary
         before = len(self._interner)
@@ -73,7 +91,16 @@ class KeyValues:
     def keep(self, codes: Array) -> None:
         """Forgets all values but those of ``codes``, which are renumbered in that order."""
         self._array = self.array().take(pa.array(codes))
+        self._small = self._small[:0]
         self._interner = Interner(zip(self._hashable(self._array), range(len(codes)), strict=True))
+
+
+def _small_integers(column: pa.Array) -> Array | None:
+    """The integers of a column that has at least one, and no others than small ones."""
+    if not pa.types.is_int64(column.type) or column.null_count or not len(column):
+        return None
+    integers: Array = column.to_numpy()
+    return integers if integers.min() >= 0 and integers.max() < _SMALL else None
 
 
 class KeyNode:

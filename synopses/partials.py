@@ -40,11 +40,12 @@ class OpenIntervals:
     def add(self, intervals: Array, codes: Array, states: tuple[State, ...]) -> None:
         if not len(intervals):
             return
-        order = np.argsort(intervals, kind="stable")
-        intervals, codes = intervals[order], codes[order]
-        states = tuple(tuple(part[order] for part in state) for state in states)
+        if (intervals[1:] < intervals[:-1]).any():
+            order = np.argsort(intervals, kind="stable")
+            intervals, codes = intervals[order], codes[order]
+            states = tuple(tuple(part[order] for part in state) for state in states)
         starts = np.flatnonzero(np.r_[True, intervals[1:] != intervals[:-1]])
-        for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+        for start, end in zip(starts, [*starts[1:], len(intervals)], strict=True):
             piece = Partials(codes[start:end], tuple(tuple(part[start:end] for part in state) for state in states))
             self._pieces.setdefault(int(intervals[start]), []).append(piece)
 

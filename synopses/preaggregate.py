@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -29,6 +30,14 @@ class Preaggregation:
     keys: tuple[Value, ...]
     components: tuple[Component, ...]
     resident: bool = False
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.where, self.keys, self.components))
+
+    def __hash__(self) -> int:
+        """Looked up at every probe, so it is worked out once."""
+        return self._hash
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -78,7 +78,12 @@ class IntegerPrefix:
         return (self._sums,)
 
     def difference(self, newer: Column, older: Column, size: int, steps: int) -> tuple[Array, Array | None]:
-        return padded(newer[0], size) - padded(older[0], size), None
+        new, old = newer[0][:size], older[0][:size]
+        if len(new) == size == len(old):
+            return new - old, None
+        sums = padded(widened(new, old.dtype), size, copy=True)
+        sums[: len(old)] -= old
+        return sums, None
 
     def rebase(self, base: Column, kept: list[Column]) -> list[Column]:
         self._sums = self._less(self._sums, base)
@@ -177,10 +182,10 @@ def grown(values: Array, codes: Array) -> Array:
     return values if size <= len(values) else padded(values, size + size // 4)
 
 
-def padded(values: Array, size: int) -> Array:
-    """Exactly ``size`` places: cut, or continued with zeros."""
+def padded(values: Array, size: int, copy: bool = False) -> Array:
+    """Exactly ``size`` places: cut, or continued with zeros; of their own if ``copy``."""
     if len(values) >= size:
-        return values[:size]
+        return values[:size].copy() if copy else values[:size]
     longer = np.zeros(size, dtype=values.dtype)
     longer[: len(values)] = values
     return longer

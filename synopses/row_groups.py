@@ -6,7 +6,6 @@ dictionary is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -19,9 +18,9 @@ from synopses.aggregates import AGGREGATES, Counters
 from synopses.aggregates.lowering import States
 from synopses.carriers import Array, to_numpy
 from synopses.preaggregate import INTERVAL, Preaggregation, part_name, preaggregate
+from synopses.ranked import lower_at_places
 from synopses.requirements import components_of
-from synopses.selection import values_at_but_for
-from synopses.window_read import Groups, ItemsRead, WindowRead, sort_keys
+from synopses.window_read import ItemsRead, sort_keys
 
 
 class RowGroups:
@@ -52,6 +51,10 @@ class RowGroups:
         if not aggregate.by_counters:
             return aggregate.lower(call, self._states)
         assert call.argument is not None
+        if self.size == 1 and aggregate.places(call, 1) is not None:
+            values = to_numpy(self._value(call.argument).drop_null(), call.argument.type)[0]
+            if len(values) and values.dtype != object:
+                return lower_at_places(call, values)
         if call.argument not in self._counted:
             self._counted[call.argument] = self._counters(call.argument)
         return aggregate.lower_counters(call, self._counted[call.argument])
@@ -82,18 +85,12 @@ class RowGroups:
             groups = groups[values.is_valid().to_numpy(zero_copy_only=False)]
             values = values.drop_null()
         carried, _ = to_numpy(values, argument.type)
-        places = self._places(argument, len(carried))
-        if self.size == 1 and carried.dtype != object and places is not None:
-            return _at_places(carried, len(carried), places, argument)
         if self.size == 1 and carried.dtype != object:
             carried = np.sort(carried)
         else:
             order = np.lexsort((sort_keys(values, argument.type), groups))
             carried, groups = carried[order], groups[order]
         return _run_lengths(carried, groups, self.size, argument)
-
-    def _places(self, argument: Value, count: int) -> Array | None:
-        return looked_at(self._select, argument, count)
 
     def _value(self, value: Value) -> pa.Array:
         if isinstance(value, Scalar):
@@ -117,82 +114,6 @@ def _numbered(keys: list[pa.Array], rows: int) -> tuple[Array, Array]:
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     """Without the copy that combining a single chunk would make."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-class RankedGroups:
-    """The one group of an outer level without keys whose aggregates look at a few places of the sorted sums of a
-    window's groups: found where the sums lie, without a row for each group.
-    """
-
-    size = 1
-
-    def __init__(self, select: Select, read: WindowRead, sums: Mapping[Value, Array]) -> None:
-        self._select, self._read, self._sums = select, read, sums
-
-    @staticmethod
-    def of(select: Select, groups: Groups) -> RankedGroups | None:
-        """None if the level asks for anything else."""
-        inner = select.source
-        if not isinstance(inner, Select) or not isinstance(groups, WindowRead) or not _all_rows(inner):
-            return None
-        if select.keys or select.where is not None or not select.aggregates:
-            return None
-        sums: dict[Value, Array] = {}
-        for call in select.aggregates:
-            if not AGGREGATES[call.function].by_counters or call.argument is None:
-                return None
-            inner_call = _aggregate_at(inner, call.argument)
-            found = None if inner_call is None else groups.sums(inner_call)
-            if found is None or looked_at(select, call.argument, groups.size) is None:
-                return None
-            sums[call.argument] = found
-        return RankedGroups(select, groups, sums)
-
-    def keys(self, rows: Array | None = None) -> list[pa.Array]:
-        return []
-
-    def aggregate(self, call: AggregateCall) -> pa.Array:
-        assert call.argument is not None
-        places = looked_at(self._select, call.argument, self._read.size)
-        assert places is not None
-        counters = _at_places(self._sums[call.argument], self._read.size, places, call.argument)
-        return AGGREGATES[call.function].lower_counters(call, counters)
-
-
-def _all_rows(select: Select) -> bool:
-    """Whether a level has one row for each group of a window."""
-    return not isinstance(select.source, Select) and select.having is None and select.limit is None
-
-
-def _aggregate_at(select: Select, value: Value) -> AggregateCall | None:
-    """The aggregate that a column of a level is, and nothing more."""
-    output = next((o.value for o in select.outputs if isinstance(value, Ref) and o.name == value.name), None)
-    is_aggregate = isinstance(output, Ref) and output.name[0] == "a"
-    return select.aggregates[int(output.name[1:])] if is_aggregate and isinstance(output, Ref) else None
-
-
-def looked_at(select: Select, argument: Value, count: int) -> Array | None:
-    """The places of the ``count`` sorted values that somebody looks at, where that is few: no need to sort the rest."""
-    wanted: list[Array] = []
-    for call in select.aggregates:
-        if AGGREGATES[call.function].by_counters and call.argument == argument:
-            places = AGGREGATES[call.function].places(call, np.array([count]))
-            if places is None:
-                return None
-            wanted.extend(places)
-    return np.unique(np.concatenate(wanted))
-
-
-def _at_places(values: Array, count: int, places: Array, argument: Value) -> Counters:
-    """Counters of one group of ``count`` values that are right at these places of the sorted values, and say nothing of
-    the others: the value at a place stands for all between it and the place before. Among ``values`` there may be
-    zeros too many."""
-    if not count:
-        return Counters(np.zeros(0, dtype=np.int64), values[:0], np.zeros(0, dtype=np.int64), 1, argument.type)
-    chosen = values_at_but_for(values, len(values) - count, places)
-    ends = places + 1
-    ends[-1] = count
-    return Counters(np.zeros(len(places), dtype=np.int64), chosen, np.diff(ends, prepend=0), 1, argument.type)
 
 
 def _run_lengths(values: Array, groups: Array, size: int, argument: Value) -> Counters:

@@ -56,8 +56,12 @@ class Aggregate(Protocol):
 
     def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows: ...
 
-    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
-        """Which places of a group's sorted values it looks at, given how many there are; None: at all of them."""
+    def places(self, call: AggregateCall, size: int) -> tuple[int, ...] | None:
+        """Which places of a group's ``size`` sorted values it looks at, ascending; None: at all of them."""
+        ...
+
+    def lower_places(self, call: AggregateCall, size: int, values: Array) -> pa.Array:
+        """The answer for one group of ``size`` values, at least one, from those at ``places``."""
         ...
 
 
@@ -71,8 +75,11 @@ class FromComponents:
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         raise TypeError(f"{call.function} does not read counters")
 
-    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+    def places(self, call: AggregateCall, size: int) -> tuple[int, ...] | None:
         return None
+
+    def lower_places(self, call: AggregateCall, size: int, values: Array) -> pa.Array:
+        raise TypeError(f"{call.function} does not look at places")
 
     def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows:
         raise TypeError(f"{call.function} has no items")
@@ -91,8 +98,11 @@ class FromCounters:
     def lower(self, call: AggregateCall, states: States) -> pa.Array:
         raise TypeError(f"{call.function} reads counters")
 
-    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+    def places(self, call: AggregateCall, size: int) -> tuple[int, ...] | None:
         return None
+
+    def lower_places(self, call: AggregateCall, size: int, values: Array) -> pa.Array:
+        raise TypeError(f"{call.function} does not look at places")
 
     def lower_items(self, call: AggregateCall, states: States, lists: Lists) -> ItemRows:
         raise TypeError(f"{call.function} has no items")
@@ -111,5 +121,8 @@ class FromItems:
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         raise TypeError(f"{call.function} does not read counters")
 
-    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...] | None:
+    def places(self, call: AggregateCall, size: int) -> tuple[int, ...] | None:
         return None
+
+    def lower_places(self, call: AggregateCall, size: int, values: Array) -> pa.Array:
+        raise TypeError(f"{call.function} does not look at places")

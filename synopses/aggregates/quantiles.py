@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil, floor
 
 import numpy as np
 import pyarrow as pa
@@ -45,35 +46,46 @@ class _Discrete(FromCounters):
     """The smallest value whose cumulative share reaches q (SQL's percentile_disc); q is taken as the decimal
     the user wrote, so that 0.9 of 10 values is the 9th, whatever 0.9 is in binary."""
 
-    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...]:
+    def places(self, call: AggregateCall, size: int) -> tuple[int]:
         share = _decimal(call.parameters[0])
-        return (np.maximum(-(-sizes * share.numerator // share.denominator), 1) - 1,)
+        return (max(-(-size * share.numerator // share.denominator), 1) - 1,)
+
+    def lower_places(self, call: AggregateCall, size: int, values: Array) -> pa.Array:
+        return to_arrow(values, call.type)
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         places = _Places(counters)
         values = np.zeros(counters.size, dtype=counters.values.dtype)
-        values[places.filled] = places.at(*self.places(call, places.sizes))
+        share = _decimal(call.parameters[0])
+        ranks = np.maximum(-(-places.sizes * share.numerator // share.denominator), 1)
+        values[places.filled] = places.at(ranks - 1)
         return to_arrow(values, call.type, places.filled)
 
 
 class _Continuous(FromCounters):
     """Linear interpolation between the two neighbours of place q·(n−1) (SQL's percentile_cont)."""
 
-    def places(self, call: AggregateCall, sizes: Array) -> tuple[Array, ...]:
-        place = call.parameters[0] * (sizes - 1)
-        return np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
+    def places(self, call: AggregateCall, size: int) -> tuple[int, int]:
+        place = call.parameters[0] * (size - 1)
+        return floor(place), ceil(place)
+
+    def lower_places(self, call: AggregateCall, size: int, values: Array) -> pa.Array:
+        part = np.array(call.parameters[0] * (size - 1) % 1)
+        low, high = values.astype(np.float64)
+        return to_arrow(self._between(low, high, part).reshape(1), Type.DOUBLE)
+
+    @staticmethod
+    def _between(low: Array, high: Array, part: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            return np.where(part == 0, low, low + (high - low) * part)
 
     def lower_counters(self, call: AggregateCall, counters: Counters) -> pa.Array:
         places = _Places(counters)
         place = call.parameters[0] * (places.sizes - 1)
-        below, above = self.places(call, places.sizes)
+        below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
         low, high = places.at(below).astype(np.float64), places.at(above).astype(np.float64)
-        part = (place - below)[places.filled]
         values = np.zeros(counters.size)
-        with np.errstate(invalid="ignore"):
-            values[places.filled] = np.where(
-                below[places.filled] == above[places.filled], low, low + (high - low) * part
-            )
+        values[places.filled] = self._between(low, high, (place - below)[places.filled])
         return to_arrow(values, Type.DOUBLE, places.filled)
 
 
