@@ -121,8 +121,21 @@ def _ordered(select: Select, columns: _Columns) -> _Columns:
         if kept is not None:
             columns = columns.only(kept)
     terms = [(evaluate(term.value, columns, columns.size), term) for term in select.order]
-    by_key = [(columns[f"k{i}"], _key_order(value)) for i, value in enumerate(select.keys)]
-    return columns.only(_sort_indices(terms + by_key)[: select.limit])
+    order = _sort_indices(terms)
+    if not _decided(terms, order, select.limit):
+        by_key = [(columns[f"k{i}"], _key_order(value)) for i, value in enumerate(select.keys)]
+        order = _sort_indices(terms + by_key)
+    return columns.only(order[: select.limit])
+
+
+def _decided(terms: list[tuple[pa.Array, Order]], order: Array, limit: int | None) -> bool:
+    """Whether no two of the rows asked for, nor the last and the next, are equal, so that keys need not be looked at.
+    Told of integers only, and where few are asked for."""
+    values = terms[0][0]
+    if limit is None or not pa.types.is_signed_integer(values.type) or values.null_count:
+        return False
+    first = values.to_numpy(zero_copy_only=False)[order[: limit + 1]]
+    return bool((first[1:] != first[:-1]).all())
 
 
 def _key_order(value: Value) -> Order:

@@ -155,24 +155,28 @@ def interval() -> str:
 
 
 def running() -> str:
+    """Of one of three groups; a prefix is kept when three entries have come in."""
     synopsis = RunningSynopsis((Rows(), Total(_X)), B)
     for number in range(UPDATES):
-        synopsis.update(_interval(number))
+        partials = _interval(number)
+        synopsis.update(partials if number else Partials(partials.codes + 2, partials.states))
     oldest, n = UPDATES - synopsis.intervals, 12
     start = UPDATES - n
-    ((_, merged),) = synopsis.probe([n], 1)
+    ((_, merged),) = synopsis.probe([n], 3)
     kept = synopsis.prefixes()
-    older = min(position for position in kept if position >= start)
+    older = min(kept, key=lambda position: abs(position - start))
     drawing = Drawing(f"Running synopsis, b = {B}: a window is the difference of two prefixes")
     drawing.axis(oldest)
-    drawing.row("SUM of each", [(i, 1, start <= i < older, str(_value(i))) for i in range(oldest, UPDATES)])
+    edges = range(min(start, older), max(start, older))
+    drawing.row("SUM of each", [(i, 1, i in edges, str(_value(i))) for i in range(oldest, UPDATES)])
     base = sum(map(_value, range(kept[0])))
     for position in kept:
         total = sum(map(_value, range(position))) - base
         label = f"before {position}" if position < UPDATES else "now"
         drawing.row(label, [(0, position, position in (older, UPDATES), str(total))])
     drawing.window(start, UPDATES, _answer(n, merged.states[1][0][0]))
-    edge = f" + the entries of {_span(start, older)}" if older > start else ""
+    sign = "+" if older > start else "−"
+    edge = f" {sign} the entries of {_span(edges.start, edges.stop)}" if edges else ""
     drawing.say(
         f"now − before {older}{edge}: two prefix reads, whatever the window; prefixes count from a common beginning"
     )

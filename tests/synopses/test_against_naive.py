@@ -24,6 +24,7 @@ HOLISTIC = (("COUNT_DISTINCT", None), ("QUANTILE", 0.0), ("QUANTILE", 0.9), ("QU
 
 small = st.integers(-1000, 1000)
 wide = st.one_of(small, st.integers(-(2**63), 2**63 - 1))
+around_32_bits = st.one_of(small, st.integers(-(2**32), 2**32), st.sampled_from([2**25, -(2**25), 2**31, -(2**31)]))
 plain = st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda x: round(x, 6))
 wild = st.one_of(plain, st.sampled_from([math.nan, math.inf, -math.inf, 1e300, -1e300, 0.0, -0.0]))
 groups = st.sampled_from(["a", "b", "c", "d", None])
@@ -102,6 +103,23 @@ def test_components_of_one_need_in_synopses_of_different_kinds(
 def test_integer_sums_are_exact_beyond_64_bits(
     kind: str, records: list[Record], windows: list[int], pieces: int
 ) -> None:
+    check_exact(records, windows, kind, pieces)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=EXAMPLES)
+@given(
+    records=streams(around_32_bits),
+    windows=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    pieces=st.integers(1, 3),
+)
+def test_integer_sums_are_exact_beyond_32_bits(
+    kind: str, records: list[Record], windows: list[int], pieces: int
+) -> None:
+    check_exact(records, windows, kind, pieces)
+
+
+def check_exact(records: list[Record], windows: list[int], kind: str, pieces: int) -> None:
     fed = Fed(records, [call("SUM", Type.BIGINT), call("ROWS", Type.BIGINT)], Type.BIGINT, 9, kind=kind, pieces=pieces)
     end = max((record.interval + 1 for record in records), default=0)
     for (n, wanted), answers in fed.answers(windows).items():

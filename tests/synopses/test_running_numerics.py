@@ -10,7 +10,7 @@ import pytest
 
 from synopses.carriers import Array
 from synopses.running import RunningSynopsis
-from tests.synopses.arrays import ROWS, SUM_N, SUM_X, read, summed, sums
+from tests.synopses.arrays import COUNT_N, ROWS, SUM_N, SUM_X, read, summed, sums
 
 
 @pytest.mark.slow
@@ -106,3 +106,32 @@ def test_extending_keeps_what_is_there_and_reaches_further_later() -> None:
     assert synopsis.intervals == 40
     assert sums(synopsis, 40, 1) == {0: float(sum(range(60, 100)))}
     assert sums(synopsis, 30, 1, age=10) == {0: float(sum(range(60, 90)))}
+
+
+def test_extending_at_the_limit_of_32_bits_loses_nothing() -> None:
+    """Values that just fit 32 bits over the intervals known at the time, and then have to over more and more."""
+    synopsis = RunningSynopsis([ROWS, SUM_N], 4)
+    largest = (2**30 - 1) // (2 * 4 + 2)
+    seen: list[int] = []
+    for update in range(400):
+        values = largest - update if update < 200 else update
+        seen.append(values)
+        synopsis.update(summed(np.arange(3), np.full(3, values)))
+        if update in (20, 40, 60, 80):
+            synopsis.extend(update)
+        n = min(synopsis.intervals, 1 + update % 80)
+        assert sums(synopsis, n, 3) == dict.fromkeys(range(3), sum(seen[-n:]))
+    assert read(synopsis, 80, 3).states[1][0].dtype == np.int32
+
+
+def test_a_null_after_prefixes_were_kept_is_not_counted() -> None:
+    """COUNT(n) has no prefix of its own while it equals COUNT(*)."""
+    synopsis = RunningSynopsis([ROWS, COUNT_N], 20)
+    counts = np.ones((3, 200), dtype=np.int64)
+    counts[1, [50, 51, 120]] = 0
+    for update in range(200):
+        synopsis.update(summed(np.arange(3), counts[:, update]))
+        n = 1 + update % 20
+        assert sums(synopsis, n, 3) == dict(
+            enumerate(counts[:, max(update + 1 - n, 0) : update + 1].sum(axis=1).tolist())
+        )

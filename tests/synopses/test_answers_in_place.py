@@ -1,0 +1,111 @@
+"""Top-k and quantiles over the groups of a window, found without taking the groups out, equal recomputation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queries.language import parse_query
+from queries.types import Type
+from synopses.answer import answer
+from synopses.naive import Record, recompute, window
+from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
+from synopses.ranked import RankedGroups
+from synopses.requirements import components_of
+from synopses.stream_synopses import StreamSynopses, SynopsisSpec
+from synopses.window_read import WindowRead
+
+INTERVALS = 9
+SUMS = "SELECT g, SUM(x) AS s FROM r [WINDOW 9 s SLIDE 1 s] GROUP BY g"
+COUNTS = "SELECT g, COUNT(x) AS s FROM r [WINDOW 9 s SLIDE 1 s] GROUP BY g"
+
+values = st.one_of(st.integers(-3, 3), st.sampled_from([-(2**20), 2**20, 2**31, -(2**40), 2**62]))
+
+
+@st.composite
+def streams(draw: st.DrawFn, nulls: bool) -> list[Record]:
+    """Many groups, most of which come in few intervals: at most of them a window finds nothing."""
+    some = draw(st.lists(st.tuples(st.integers(0, INTERVALS - 1), st.integers(0, 300), values), max_size=80))
+    records = [Record(*record) for record in some]
+    width, sign = draw(st.integers(0, 150)), draw(st.sampled_from([1, 0, -1]))
+    records += [Record(0, group, sign * (group % 7)) for group in range(width)]
+    if nulls:
+        records += [
+            Record(draw(st.integers(0, INTERVALS - 1)), group, None) for group in draw(st.sets(st.integers(0, 300)))
+        ]
+    return records
+
+
+def answered(records: list[Record], sql: str, n: int, kind: str) -> list[tuple[Any, ...]]:
+    select = parse_query("q", sql, {"r": {"ts": Type.TIMESTAMP, "g": Type.INT, "x": Type.BIGINT}})
+    need = Preaggregation(None, select.leaf.keys, components_of(select.leaf.aggregates))
+    synopses = StreamSynopses([SynopsisSpec(need, INTERVALS, kind)])
+    table = pa.table(
+        {
+            INTERVAL: pa.array([record.interval for record in records], pa.int64()),
+            "g": pa.array([record.group for record in records], pa.int64()),
+            "x": pa.array([record.value for record in records], pa.int64()),
+        }
+    )
+    columns = {value: value.columns[0] for value in need.values}  # type: ignore[union-attr]
+    synopses.ingest(need, preaggregate(table, columns, need))
+    for interval in range(INTERVALS):
+        synopses.close(interval)
+    ((_, merged),) = synopses.probe(need, [n])
+    read = WindowRead.of(synopses.node(need), need.components, merged, {})
+    return [tuple(row.values()) for row in answer(select, read).to_pylist()]
+
+
+def aggregated(records: list[Record], function: str, n: int) -> dict[Any, Any]:
+    return {group: recompute(function, found) for group, found in window(records, INTERVALS, n).items()}
+
+
+@pytest.mark.parametrize("kind", ["running", "basic_interval"])
+@given(data=st.data(), nulls=st.booleans(), n=st.integers(1, INTERVALS), k=st.integers(1, 12))
+def test_the_first_of_an_order(kind: str, data: st.DataObject, nulls: bool, n: int, k: int) -> None:
+    records = data.draw(streams(nulls))
+    for inner, function in ((SUMS, "SUM"), (COUNTS, "COUNT")):
+        groups = aggregated(records, function, n)
+        for descending in (True, False):
+            found = answered(records, f"{inner} ORDER BY s {'DESC' if descending else 'ASC'} LIMIT {k}", n, kind)
+            sign = -1 if descending else 1
+            nulls_last = 1 if descending else -1
+            ordered = sorted(
+                groups.items(), key=lambda pair: (nulls_last * (pair[1] is None), sign * (pair[1] or 0), pair[0])
+            )
+            assert [(group, None if s is None else int(s)) for group, s in found] == ordered[:k]
+
+
+@pytest.mark.parametrize("kind", ["running", "basic_interval"])
+@given(data=st.data(), nulls=st.booleans(), n=st.integers(1, INTERVALS), q=st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0]))
+def test_quantiles_over_the_groups(kind: str, data: st.DataObject, nulls: bool, n: int, q: float) -> None:
+    records = data.draw(streams(nulls))
+    for inner, function in ((SUMS, "SUM"), (COUNTS, "COUNT")):
+        sums = list(aggregated(records, function, n).values())
+        outputs = f"QUANTILE(s, {q}) AS d, QUANTILE_CONT(s, {q}) AS c, QUANTILE(s, 0.3) AS e"
+        ((discrete, continuous, other),) = answered(records, f"SELECT {outputs} FROM ({inner})", n, kind)
+        assert discrete == recompute("QUANTILE", sums, q)
+        assert other == recompute("QUANTILE", sums, 0.3)
+        assert continuous == pytest.approx(recompute("QUANTILE_CONT", sums, q))
+
+
+def test_the_short_way_is_taken() -> None:
+    """Where nothing is NULL; else the tests above would say little."""
+    taken: list[bool] = []
+
+    def noted(*arguments: Any) -> Any:
+        groups = of(*arguments)
+        taken.append(groups is not None)
+        return groups
+
+    of = RankedGroups.of
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RankedGroups, "of", staticmethod(noted))
+        for value in (5, None):
+            records = [Record(0, group, value) for group in range(100)]
+            answered(records, f"SELECT QUANTILE(s, 0.5) AS d FROM ({SUMS})", 9, "running")
+    assert taken == [True, False]
