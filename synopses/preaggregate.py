@@ -33,11 +33,15 @@ class Preaggregation:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.where, self.keys, self.components))
+        return hash((self.where, self.keys, self.components, self.resident))
 
     def __hash__(self) -> int:
         """Looked up at every probe, so it is worked out once."""
         return self._hash
+
+    def __reduce__(self) -> tuple[type[Preaggregation], tuple[object, ...]]:
+        """Hashes differ from process to process: a remembered one must not travel."""
+        return Preaggregation, (self.where, self.keys, self.components, self.resident)
 
     @property
     def values(self) -> tuple[Value, ...]:
