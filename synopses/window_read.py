@@ -78,6 +78,8 @@ class WindowRead:
     states: MergedStates
     counters: Mapping[Value, CounterRead]
     lists: Lists = field(default_factory=dict)
+    all_groups: bool = True
+    """Whether these are all groups that ``counters`` count for."""
     _lowered: dict[AggregateCall, pa.Array] = field(default_factory=dict)
     _sorted: dict[Value, Counters] = field(default_factory=dict)
 
@@ -112,9 +114,10 @@ class WindowRead:
         return sums if sums.dtype.kind == "i" else None
 
     def only(self, places: Array) -> WindowRead:
-        """The groups at these places of ``merged`` alone, without counters and lists."""
+        """The groups at these places of ``merged`` alone."""
         merged = self.merged.only(places)
-        return WindowRead(self.node, merged, MergedStates(self.states.components, merged), {})
+        states = MergedStates(self.states.components, merged)
+        return WindowRead(self.node, merged, states, self.counters, self.lists, all_groups=False)
 
     def aggregate(self, call: AggregateCall) -> pa.Array:
         """The answer column of one aggregate, one value per group."""
@@ -146,7 +149,11 @@ class WindowRead:
             if values.null_count:
                 there = values.is_valid().to_numpy(zero_copy_only=False)
                 values, codes, counts = values.drop_null(), codes[there], counts[there]
-            groups = np.searchsorted(self.codes, read.node.parents(codes))
+            parents = read.node.parents(codes)
+            if not self.all_groups:
+                ours = np.isin(parents, self.codes)
+                values, codes, counts, parents = values.filter(ours), codes[ours], counts[ours], parents[ours]
+            groups = np.searchsorted(self.codes, parents)
             order = np.lexsort((sort_keys(values, argument.type), groups))
             carried = to_numpy(values, argument.type)[0]
             counters = Counters(groups[order], carried[order], counts[order], self.size, argument.type)

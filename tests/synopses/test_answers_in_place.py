@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from queries.language import parse_query
 from queries.types import Type
 from synopses.answer import answer
+from synopses.components import Rows
 from synopses.naive import Record, recompute, window
 from synopses.preaggregate import INTERVAL, Preaggregation, preaggregate
 from synopses.ranked import RankedGroups
-from synopses.requirements import components_of
+from synopses.requirements import components_of, counted_arguments
 from synopses.stream_synopses import StreamSynopses, SynopsisSpec
-from synopses.window_read import WindowRead
+from synopses.window_read import CounterRead, WindowRead
 
 INTERVALS = 9
 SUMS = "SELECT g, SUM(x) AS s FROM r [WINDOW 9 s SLIDE 1 s] GROUP BY g"
@@ -43,7 +44,12 @@ def streams(draw: st.DrawFn, nulls: bool) -> list[Record]:
 def answered(records: list[Record], sql: str, n: int, kind: str) -> list[tuple[Any, ...]]:
     select = parse_query("q", sql, {"r": {"ts": Type.TIMESTAMP, "g": Type.INT, "x": Type.BIGINT}})
     need = Preaggregation(None, select.leaf.keys, components_of(select.leaf.aggregates))
-    synopses = StreamSynopses([SynopsisSpec(need, INTERVALS, kind)])
+    counted = [
+        Preaggregation(None, (*need.keys, argument), (Rows(),))
+        for argument in counted_arguments(select.leaf.aggregates)
+    ]
+    specs = [SynopsisSpec(need, INTERVALS, kind), *(SynopsisSpec(other, INTERVALS) for other in counted)]
+    synopses = StreamSynopses(specs)
     table = pa.table(
         {
             INTERVAL: pa.array([record.interval for record in records], pa.int64()),
@@ -51,12 +57,17 @@ def answered(records: list[Record], sql: str, n: int, kind: str) -> list[tuple[A
             "x": pa.array([record.value for record in records], pa.int64()),
         }
     )
-    columns = {value: value.columns[0] for value in need.values}  # type: ignore[union-attr]
-    synopses.ingest(need, preaggregate(table, columns, need))
+    for wanted in (need, *counted):
+        columns = {value: value.columns[0] for value in wanted.values}  # type: ignore[union-attr]
+        synopses.ingest(wanted, preaggregate(table, columns, wanted))
     for interval in range(INTERVALS):
         synopses.close(interval)
+    counters = {}
+    for other in counted:
+        ((_, merged),) = synopses.probe(other, [n])
+        counters[other.keys[-1]] = CounterRead(synopses.node(other), merged.codes, merged.states[0][0])
     ((_, merged),) = synopses.probe(need, [n])
-    read = WindowRead.of(synopses.node(need), need.components, merged, {})
+    read = WindowRead.of(synopses.node(need), need.components, merged, counters)
     return [tuple(row.values()) for row in answer(select, read).to_pylist()]
 
 
@@ -91,6 +102,18 @@ def test_quantiles_over_the_groups(kind: str, data: st.DataObject, nulls: bool, 
         assert discrete == recompute("QUANTILE", sums, q)
         assert other == recompute("QUANTILE", sums, 0.3)
         assert continuous == pytest.approx(recompute("QUANTILE_CONT", sums, q))
+
+
+@given(data=st.data(), n=st.integers(1, INTERVALS), k=st.integers(1, 12))
+def test_what_else_is_asked_of_the_first(data: st.DataObject, n: int, k: int) -> None:
+    """Counters know of all groups, also of those that are not among the first."""
+    records = data.draw(streams(nulls=False))
+    sql = SUMS.replace("AS s", "AS s, COUNT(DISTINCT x) AS d, QUANTILE(x, 0.5) AS q")
+    found = answered(records, f"{sql} ORDER BY s DESC LIMIT {k}", n, "running")
+    groups = window(records, INTERVALS, n)
+    for group, _, distinct, median in found:
+        assert distinct == recompute("COUNT_DISTINCT", groups[group])
+        assert median == recompute("QUANTILE", groups[group], 0.5)
 
 
 def test_the_short_way_is_taken() -> None:
