@@ -33,7 +33,7 @@ def streams(draw: st.DrawFn, nulls: bool) -> list[Record]:
     some = draw(st.lists(st.tuples(st.integers(0, INTERVALS - 1), st.integers(0, 300), values), max_size=80))
     records = [Record(*record) for record in some]
     width, sign = draw(st.integers(0, 150)), draw(st.sampled_from([1, 0, -1]))
-    records += [Record(0, group, sign * (group % 7)) for group in range(width)]
+    records += [Record(INTERVALS - 1, group, sign * (group % 7)) for group in range(width)]
     if nulls:
         records += [
             Record(draw(st.integers(0, INTERVALS - 1)), group, None) for group in draw(st.sets(st.integers(0, 300)))
@@ -104,14 +104,34 @@ def test_quantiles_over_the_groups(kind: str, data: st.DataObject, nulls: bool, 
         assert continuous == pytest.approx(recompute("QUANTILE_CONT", sums, q))
 
 
-@given(data=st.data(), n=st.integers(1, INTERVALS), k=st.integers(1, 12))
-def test_what_else_is_asked_of_the_first(data: st.DataObject, n: int, k: int) -> None:
+@pytest.mark.parametrize("sign", [1, 0, -1])
+def test_groups_that_left_the_window_are_not_there(sign: int) -> None:
+    """Their sum is zero, which is more than that of others."""
+    records = [Record(0, group, 1000) for group in range(100)]
+    records += [Record(5, group, sign * group) for group in range(100, 200)]
+    found = answered(records, f"{SUMS} ORDER BY s DESC LIMIT 3", 6, "running")
+    assert (
+        found
+        == {
+            1: [(199, 199), (198, 198), (197, 197)],
+            0: [(100, 0), (101, 0), (102, 0)],
+            -1: [(100, -100), (101, -101), (102, -102)],
+        }[sign]
+    )
+    ((median,),) = answered(records, f"SELECT QUANTILE(s, 0.5) AS q FROM ({SUMS})", 6, "running")
+    assert median == {1: 149, 0: 0, -1: -150}[sign]
+
+
+def test_what_else_is_asked_of_the_first() -> None:
     """Counters know of all groups, also of those that are not among the first."""
-    records = data.draw(streams(nulls=False))
+    records = [Record(interval, group, group * interval) for group in range(200) for interval in range(1, 6)]
+    records += [Record(7, group, 1) for group in range(0, 200, 3)]
     sql = SUMS.replace("AS s", "AS s, COUNT(DISTINCT x) AS d, QUANTILE(x, 0.5) AS q")
-    found = answered(records, f"{sql} ORDER BY s DESC LIMIT {k}", n, "running")
-    groups = window(records, INTERVALS, n)
-    for group, _, distinct, median in found:
+    found = answered(records, f"{sql} ORDER BY s DESC LIMIT 10", INTERVALS, "running")
+    groups = window(records, INTERVALS, INTERVALS)
+    assert [group for group, *_ in found] == list(range(199, 189, -1))
+    for group, total, distinct, median in found:
+        assert total == recompute("SUM", groups[group])
         assert distinct == recompute("COUNT_DISTINCT", groups[group])
         assert median == recompute("QUANTILE", groups[group], 0.5)
 
