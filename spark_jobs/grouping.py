@@ -1,7 +1,7 @@
-"""Grouping by Spark before the hand-over to the Python workers: fewer rows to hand over, the same answers.
+"""Grouping by Spark instead of its Python workers: no record is handed over, the same answers.
 
 Records are grouped once, by interval and every key and filter of all pre-aggregations together. What comes out is
-grouped again by the workers, once for each of them: the same needs, over the columns of the grouped rows.
+grouped again in the driver, once for each of them: the same needs, over the columns of the grouped rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIXED_WIDTH = frozenset({Type.BOOLEAN, Type.FLOAT, Type.DOUBLE, Type.DATE, Type
 
 @dataclass(frozen=True)
 class Grouping:
-    """Spark's part: the columns of projected records to group by, and the aggregates to compute. The workers' part:
+    """Spark's part: the columns of projected records to group by, and the aggregates to compute. The driver's part:
     ``needs`` over the grouped rows, in the order of the given ones; ``columns`` names their values."""
 
     by: tuple[str, ...]
@@ -38,7 +38,10 @@ class Grouping:
 
 
 def grouping_of(needs: Sequence[Preaggregation], columns: dict[Value, str]) -> Grouping | None:
-    """None if some of it can be computed from single records only, or not exactly in any order."""
+    """None if some of it can be computed from single records only, or not exactly in any order, or has more groups
+    than the driver should hold."""
+    if any(need.resident for need in needs):
+        return None
     keys = list(dict.fromkeys(key for need in needs for key in (need.where, *need.keys) if key is not None))
     if not needs or any(key.type in (Type.FLOAT, Type.DOUBLE) for key in keys):  # Spark makes one of 0.0 and -0.0
         return None
@@ -73,8 +76,9 @@ def _again(component: Component, columns: dict[Value, str]) -> Component | None:
 
 
 def shrinks(records: DataFrame, by: Sequence[Column]) -> bool:
-    """Whether the first records are many more than their groups."""
-    groups = records.limit(_SAMPLE).groupBy(*by).count()
+    """Whether the first records are many more than their groups. In one partition Spark needs no shuffle to say so:
+    one task, which stops at the last record wanted."""
+    groups = records.coalesce(1).limit(_SAMPLE).groupBy(*by).count()
     found = groups.agg(F.sum("count"), F.count("*")).toArrow()
     rows, distinct = (column[0].as_py() or 0 for column in found.columns)
     return rows == _SAMPLE and distinct * _SHRINKS <= rows

@@ -3,7 +3,8 @@
 Spark evaluates every filter, key and argument once per record (whole-stage SQL); its Python workers then group the
 Arrow batches for all pre-aggregations in the same pass and hand back Arrow tables, one per pre-aggregation and
 worker flush, as bytes. No record reaches the driver, nothing runs per record in Python, and the source is read once
-however many groupings there are. Where that shrinks the records, Spark groups them first (``spark_jobs.grouping``).
+however many groupings there are. Where that shrinks the records, Spark groups them itself (``spark_jobs.grouping``)
+and the driver does the workers' part, over the few rows that are left: no Python worker sees a record.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ from synopses.resident_files import ResidentFile
 
 _FLUSH_ROWS = 1 << 19
 """Records a worker gathers before it groups them: large enough to shrink, small enough to hold."""
-_REJECTED, _TIME, _NEWEST, _RECORDS = "rejected", "event_us", "newest_us", "records"
-"""Of a row handed to a worker. Those of rows that Spark has grouped say how many records they are of, and from when
-to when; ``event_us`` is the oldest."""
+_REJECTED, _TIME = "rejected", "event_us"
+"""Of a row handed to a worker."""
+_UNUSABLE, _OLDEST, _NEWEST, _RECORDS = "unusable", "oldest_us", "newest_us", "records"
+"""Of a row that Spark has grouped: whether its records are to be rejected, from when to when and how many they are."""
 LATE = "late"
 """The reason of a record whose interval was closed before it came."""
 _BETWEEN = ": "
@@ -63,7 +65,7 @@ class Batch:
     oldest_us: Microseconds | None = None
     newest_us: Microseconds | None = None
     grouped: bool = False
-    """Whether Spark has grouped the records before the workers did."""
+    """Whether Spark has grouped the records, instead of the workers."""
 
 
 def preaggregate_records(
@@ -75,19 +77,19 @@ def preaggregate_records(
     resident: ResidentTarget | None = None,
 ) -> Batch:
     """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records of intervals before
-    ``closed_before`` are late and among the rejected ones. ``grouped``: whether Spark is to group the records first
+    ``closed_before`` are late and among the rejected ones. ``grouped``: whether Spark is to group the records itself
     if it can; None looks at some of them, which computes these twice. ``resident``: where the partials of needs that
     are resident in Spark go."""
     columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
     try:
         with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
-            records = frame.select(*_projection(frame, stream, columns, closed_before))
             grouping = None if grouped is False else grouping_of(needs, columns)
             if grouping is not None:
-                batch = _grouped_first(records, stream, needs, grouping, grouped, resident)
+                batch = _grouped_by_spark(frame, stream, needs, columns, grouping, closed_before, grouped)
                 if batch is not None:
                     return batch
-            return _run(records, stream, needs, tuple(needs), columns, resident)
+            records = frame.select(*_projection(frame, stream, columns, closed_before))
+            return _run(records, stream, needs, columns, resident)
     except RunError as error:
         culprit = _failing(frame, columns)
         if culprit is None:
@@ -95,45 +97,65 @@ def preaggregate_records(
         raise RunError(f"{error.message} (in the expression {culprit})", hint=error.hint) from error
 
 
-def _grouped_first(
-    records: DataFrame,
+def _grouped_by_spark(
+    frame: DataFrame,
     stream: Stream,
     needs: Sequence[Preaggregation],
+    columns: dict[Value, str],
     grouping: Grouping,
+    closed_before: int | None,
     grouped: bool | None,
-    resident: ResidentTarget | None,
 ) -> Batch | None:
     """None if that does not shrink the records, or if a sum leaves 64 bits, which only the workers' may."""
-    start = F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)")
-    by = [start, F.col(_REJECTED), *(F.col(name) for name in grouping.by)]
+    unusable = F.expr(f"({_reason(frame, stream, closed_before)}) IS NOT NULL")
+    records = frame.select(F.expr(_event_us(stream)).alias(_TIME), unusable.alias(_UNUSABLE), *_values(columns))
+    by = [F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)"), F.col(_UNUSABLE), *map(F.col, grouping.by)]
     if grouped is None and not shrinks(records, by):
         return None
-    rows = records.groupBy(*by).agg(
-        F.min(_TIME).alias(_TIME),
+    groups = records.groupBy(*by).agg(
+        F.min(_TIME).alias(_OLDEST),
         F.max(_TIME).alias(_NEWEST),
         F.count(F.lit(1)).alias(_RECORDS),
         *(F.expr(value.name).alias(grouping.columns[value]) for value in grouping.aggregates),
     )
-    rows = rows.select(_TIME, _REJECTED, _NEWEST, _RECORDS, *grouping.columns.values())
     try:
-        batch = _run(rows, stream, needs, grouping.needs, grouping.columns, resident)
+        table = groups.select(_UNUSABLE, _OLDEST, _NEWEST, _RECORDS, *grouping.columns.values()).toArrow()
     except ArithmeticException:
         return None
-    batch.grouped = True
+    batch = _of_groups(table, stream, needs, grouping)
+    if pc.any(table[_UNUSABLE]).as_py():
+        kept = frame.where(unusable).select(*_projection(frame, stream, {}, closed_before))
+        rejected = _run(kept, stream, (), {}, None)
+        batch.rejected, batch.late, batch.rejects = rejected.rejected, rejected.late, rejected.rejects
+    return batch
+
+
+def _of_groups(table: pa.Table, stream: Stream, needs: Sequence[Preaggregation], grouping: Grouping) -> Batch:
+    """What the workers would make of the records, from Spark's groups of them."""
+    table = table.filter(pc.invert(table[_UNUSABLE])).combine_chunks()
+    batch = Batch(tuple(needs), records=pc.sum(table[_RECORDS]).as_py() or 0, grouped=True)
+    if not table.num_rows:
+        return batch
+    batch.oldest_us, batch.newest_us = pc.min(table[_OLDEST]).as_py(), pc.max(table[_NEWEST]).as_py()
+    intervals = np.floor_divide(table[_OLDEST].to_numpy(), stream.interval)
+    table = table.append_column(INTERVAL, pa.array(intervals))
+    for need, over_groups in zip(needs, grouping.needs, strict=True):
+        partials = preaggregate(table, grouping.columns, over_groups)
+        if partials.num_rows:
+            batch.partials.append((need, partials))
     return batch
 
 
 def _run(
-    rows: DataFrame,
+    records: DataFrame,
     stream: Stream,
     needs: Sequence[Preaggregation],
-    over_rows: tuple[Preaggregation, ...],
     columns: dict[Value, str],
     resident: ResidentTarget | None,
 ) -> Batch:
-    """The job itself; ``over_rows`` are the ``needs`` in terms of the columns of ``rows``."""
-    worker = _worker(over_rows, columns, stream.interval, 1 if resident is None else resident.parts)
-    grouped = rows.mapInArrow(worker, ROW)
+    """The workers' job, over projected records."""
+    worker = _worker(tuple(needs), columns, stream.interval, 1 if resident is None else resident.parts)
+    grouped = records.mapInArrow(worker, ROW)
     if resident is not None and any(need.resident for need in needs):
         grouped = written(grouped, needs, resident)
     answers = grouped.drop("part").toArrow()
@@ -191,15 +213,31 @@ def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
 def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str], closed_before: int | None) -> list[Column]:
     """The event time, for records that cannot be used the reason and the record, and the values. As little as can be:
     most of the job's time goes into handing columns to the workers."""
-    time = f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
-    late = f" WHEN {time} < {closed_before * stream.interval}L THEN '{LATE}'" if closed_before is not None else ""
-    reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time'{late} END"
+    reason = _reason(frame, stream, closed_before)
     record = "to_json(struct(*))"
     if CORRUPT in frame.columns:
-        reason = f"CASE WHEN `{CORRUPT}` IS NOT NULL THEN 'malformed' ELSE {reason} END"
         record = f"coalesce(`{CORRUPT}`, {record})"
     rejected = f"CASE WHEN ({reason}) IS NOT NULL THEN concat({reason}, '{_BETWEEN}', {record}) END"
-    projected = [F.expr(time).alias(_TIME), F.expr(rejected).alias(_REJECTED)]
+    return [F.expr(_event_us(stream)).alias(_TIME), F.expr(rejected).alias(_REJECTED), *_values(columns)]
+
+
+def _event_us(stream: Stream) -> str:
+    return f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
+
+
+def _reason(frame: DataFrame, stream: Stream, closed_before: int | None) -> str:
+    """Why a record cannot be used; NULL if it can."""
+    late = ""
+    if closed_before is not None:
+        late = f" WHEN {_event_us(stream)} < {closed_before * stream.interval}L THEN '{LATE}'"
+    reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time'{late} END"
+    if CORRUPT in frame.columns:
+        reason = f"CASE WHEN `{CORRUPT}` IS NOT NULL THEN 'malformed' ELSE {reason} END"
+    return reason
+
+
+def _values(columns: dict[Value, str]) -> list[Column]:
+    projected = []
     for value, name in columns.items():
         assert isinstance(value, Scalar)
         projected.append(F.expr(f"CAST(({value.sql}) AS {value.type.value})").alias(name))
@@ -232,18 +270,14 @@ def _flush(
     parts: int,
 ) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(gathered)
-    grouped = _RECORDS in table.column_names
     late = 0
     if table[_REJECTED].null_count < table.num_rows:
-        bad = table.filter(table[_REJECTED].is_valid())
-        rejected = bad[_REJECTED].take(_repeated(bad[_RECORDS])) if grouped else bad[_REJECTED]
+        rejected = table[_REJECTED].drop_null()
         late = pc.sum(pc.starts_with(rejected, LATE + _BETWEEN)).as_py()
         table = table.filter(table[_REJECTED].is_null())
         yield row(_REJECTS, encoded(_split(rejected.slice(0, _MOST_REJECTS))), len(rejected))
-    oldest, newest = pc.min(table[_TIME]).as_py(), pc.max(table[_NEWEST if grouped else _TIME]).as_py()
-    counted = {"late": late, "oldest": oldest, "newest": newest}
-    records = (pc.sum(table[_RECORDS]).as_py() or 0) if grouped else table.num_rows
-    yield row(_COUNTED, json.dumps(counted).encode(), records)
+    counted = {"late": late, "oldest": pc.min(table[_TIME]).as_py(), "newest": pc.max(table[_TIME]).as_py()}
+    yield row(_COUNTED, json.dumps(counted).encode(), table.num_rows)
     if not table.num_rows:
         return
     table = table.drop_columns([_REJECTED]).combine_chunks()
@@ -258,10 +292,6 @@ def _flush(
                 yield row(number, encoded(some), some.num_rows, part)
         else:
             yield row(number, encoded(partials), table.num_rows)
-
-
-def _repeated(counts: pa.ChunkedArray) -> pa.Array:
-    return pa.array(np.repeat(np.arange(len(counts)), counts.to_numpy()))
 
 
 def _split(rejected: pa.ChunkedArray) -> pa.Table:

@@ -38,6 +38,9 @@ jvm_logger = logging.getLogger("spark_jobs.jvm")
 _OLDEST_JAVA = 17
 _TIME_ZONE = "spark.sql.session.timeZone"
 _WORKER_PYTHON = "spark.pyspark.python"
+_NO_LIMIT = str(2**31 - 1)
+"""Any other limit on the bytes of a batch makes Spark measure the batch after every record that it hands to a Python
+worker, which takes more than half of the time of handing them over. Batches have 10,000 records at most."""
 _PYSPARK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _jvm_tail: deque[str] = deque(maxlen=40)
 
@@ -110,6 +113,7 @@ def _configuration(settings: SparkSettings) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,
     }
     if _is_local(settings.master):
         conf |= {

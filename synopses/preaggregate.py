@@ -1,4 +1,5 @@
-"""Lift: from records to partial aggregates per (interval, keys), in one pass of Arrow hash aggregation.
+"""Lift: from records to partial aggregates per (interval, keys), in one pass of Arrow hash aggregation, or of numpy
+where keys are integers (``synopses.integer_groups``).
 
 Pure Arrow: Spark's Python workers run it on each chunk of records (``spark_jobs.preaggregation``), the driver runs
 it for the outer level of two-level queries, and the tests run it without a JVM.
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from queries.model import Value
 from synopses.algebra import Component, Reduction
+from synopses.integer_groups import integer_groups
 
 INTERVAL = "interval"
 
@@ -87,6 +89,9 @@ def preaggregate(records: pa.Table, columns: Mapping[Value, str], need: Preaggre
 def _reduce(table: pa.Table, group_by: list[str], reductions: Sequence[tuple[Reduction, str]]) -> pa.Table:
     if not table.num_columns or not table.num_rows:
         table = table.slice(0, 0)
+    by_integers = integer_groups(table, group_by, reductions)
+    if by_integers is not None:
+        return by_integers
     wanted = [([] if r.column is None else column, r.function, r.options) for r, column in reductions]
     return table.group_by(group_by, use_threads=False).aggregate(wanted)
 
