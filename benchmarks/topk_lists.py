@@ -6,6 +6,7 @@ Windows of N = 100,000 packets in sub-windows of b = 20, 100 and 500, lists of k
   recall and errors left out of account (``benchmarks.topk_traces``). Its claims are checked on this one;
 - *independent*: every packet draws its source anew, exponent 1. The unfavourable case, for comparison: most sources of
   a small sub-window are tied at one packet, and the list's last places go to whoever was seen first.
+  ``benchmarks.topk_skew`` has other exponents, and those from which on the claims hold.
 
 Recall is the dissertation's, "the percentage of over-threshold IP addresses that were identified": of those of all
 traces together, so that a trace with none over the threshold counts neither way. The worst trace stands beside it.
