@@ -26,15 +26,17 @@ class ControlServer:
 
     def __init__(self, path: Path, handler: Handler) -> None:
         self._path, self._handler = path, handler
-        path.unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with _short_path(path) as name:
+        unheard = path.with_name(f"{path.name}.new")  # under its own name once it listens: who finds it is answered
+        unheard.unlink(missing_ok=True)
+        with _short_path(unheard) as name:
             before = os.umask(0o177)
             try:
                 self._socket.bind(name)
             finally:
                 os.umask(before)
         self._socket.listen(8)
+        unheard.replace(path)
         threading.Thread(target=self._serve, name="control", daemon=True).start()
 
     def close(self) -> None:

@@ -13,8 +13,15 @@ from scheduler.plan_cost import modelled_cost
 from scheduler.tasks import SubGroup
 from sharing.plan import StreamPlan
 
-NEWEST = 5_000
-"""Refreshes looked at, the newest."""
+NEWEST = 20
+"""Refreshes looked at, the newest of each query."""
+_NEWEST_OF_EACH = f"""
+SELECT query, shared_with, duration_ms FROM hemiola_queries CROSS JOIN hemiola_refreshes ON query = name
+WHERE active AND restored = 0 AND window_end > coalesce(
+  (SELECT window_end FROM hemiola_refreshes WHERE query = name ORDER BY window_end DESC LIMIT 1 OFFSET {NEWEST}), '')
+ORDER BY window_end, query DESC
+"""
+"""Looked up query by query (CROSS JOIN keeps that order): a daemon asks while it runs, with the refreshes of months."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +52,11 @@ def known_cost(plan: StreamPlan, groups: Sequence[SubGroup], results: str) -> Kn
 def _executions(results: str) -> list[tuple[frozenset[str], float]]:
     """Joint executions in the order they were published: who, and how long it took in milliseconds."""
     try:
-        rows = read(
-            results,
-            "SELECT query, shared_with, duration_ms FROM hemiola_refreshes WHERE restored = 0 "
-            f"ORDER BY window_end DESC, query LIMIT {NEWEST}",
-        ).rows
+        rows = read(results, _NEWEST_OF_EACH).rows
     except HemiolaError:
         return []
     found = []
-    for query, shared_with, each_ms in reversed(rows):
+    for query, shared_with, each_ms in rows:
         together = frozenset([str(query), *json.loads(str(shared_with))])
         if query == min(together):
             found.append((together, float(str(each_ms)) * len(together)))

@@ -81,6 +81,7 @@ class Daemon:
         self._disk = {"state_bytes": 0, "disk_free_bytes": 0}
         self._calls: queue.SimpleQueue[Call] = queue.SimpleQueue()
         self._stopping = threading.Event()
+        self._registering = threading.Lock()
         self._given_spark = spark
         self._auditor: Auditor | None = None
         self._spark: SparkSession | None = None
@@ -324,7 +325,7 @@ class Daemon:
         if command == "status":
             return self._newest_snapshot()
         if command == "register":
-            return self._done(lambda: self._register([str(path) for path in request["paths"]]))
+            return self._register([str(path) for path in request["paths"]])
         if command == "deregister":
             return self._done(lambda: self._deregister([str(name) for name in request["names"]]))
         if command == "reload":
@@ -356,14 +357,19 @@ class Daemon:
         return future.result(timeout=patience)
 
     def _register(self, paths: list[str]) -> dict[str, list[str]]:
-        """The names registered, and a sentence for each with which somebody will be late (``admission: warn``)."""
-        registered = self.catalog.queries
-        known = {query.name for query in registered}
-        asked = [query for path in paths for query, _ in load_queries(path, self.config.streams)]
-        warnings = check_admission(self.config, registered, [query for query in asked if query.name not in known])
+        """The names registered, and a sentence for each with which somebody will be late (``admission: warn``). Whether
+        it is admitted is found out on the request's own thread, so that nobody waits for it."""
+        with self._registering:
+            registered = self.catalog.queries
+            known = {query.name for query in registered}
+            asked = [query for path in paths for query, _ in load_queries(path, self.config.streams)]
+            warnings = check_admission(self.config, registered, [query for query in asked if query.name not in known])
+            return {"registered": self._done(lambda: self._add(paths)), "warnings": list(warnings)}
+
+    def _add(self, paths: list[str]) -> list[str]:
         new = self.catalog.register(paths, self.config.streams)
         self._adopt_catalog()
-        return {"registered": [query.name for query in new], "warnings": list(warnings)}
+        return [query.name for query in new]
 
     def _deregister(self, names: list[str]) -> list[str]:
         self.catalog.deregister(names)

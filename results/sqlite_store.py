@@ -172,21 +172,25 @@ class SqliteStore:
                 oldest[query] = end
 
     def _newest_by_query(self) -> dict[str, str]:
-        """Of every registered query, the newest window end its table may have rows of."""
+        """Of every query there was, the newest window end its table may have rows of."""
         with explained(self._database):
-            rows = self._connection.execute("SELECT query, max(window_end) FROM hemiola_refreshes GROUP BY query")
-            return dict(rows.fetchall())
+            rows = self._connection.execute(
+                "SELECT name, (SELECT max(window_end) FROM hemiola_refreshes WHERE query = name) FROM hemiola_queries"
+            )
+            return {name: end for name, end in rows if end is not None}
 
     def _oldest_by_stream(self) -> dict[str, dict[str, str]]:
-        """Of every table there still is, archives included, the oldest window end."""
+        """Of every table there still is, archives included, the oldest window end. Like the newest, it is looked up
+        query by query: the refreshes of months are not to be read because a query is registered."""
         oldest: dict[str, dict[str, str]] = {}
         with explained(self._database):
             rows = self._connection.execute(
-                "SELECT stream, name, min(window_end) FROM hemiola_queries JOIN hemiola_refreshes ON query = name"
-                " WHERE name IN (SELECT name FROM sqlite_master WHERE type = 'table') GROUP BY name"
+                "SELECT stream, name, (SELECT min(window_end) FROM hemiola_refreshes WHERE query = name)"
+                " FROM hemiola_queries WHERE name IN (SELECT name FROM sqlite_master WHERE type = 'table')"
             )
             for stream, name, end in rows:
-                oldest.setdefault(stream, {})[name] = end
+                if end is not None:
+                    oldest.setdefault(stream, {})[name] = end
         return oldest
 
 

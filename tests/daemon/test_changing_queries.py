@@ -160,6 +160,7 @@ def test_a_query_with_nothing_to_reach_back_to_is_incomplete_until_it_is(tmp_pat
     daemon.wait_until_updated(56)
     daemon.running._calls.put(daemon.running._keep_house)
     register(daemon, "longer", "SELECT src, MAX(length) AS high FROM packets [WINDOW 20 s SLIDE 1 s] GROUP BY src")
+    daemon.wait("it to be active", lambda: daemon.status_of("longer")["state"] == "active")
     for number in range(60, 90):
         daemon.feed(second(number))
     daemon.wait("all of it", lambda: daemon.ends("longer")[-1:] == [86])

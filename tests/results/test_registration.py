@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hemiola.costs import _NEWEST_OF_EACH
 from queries.errors import InputError, RunError
 from queries.model import Query
 from queries.types import Type
 from results import ResultsStore, open_store, read
+from results.sqlite_store import SqliteStore
 from tests.results.sample_answers import MINUTE, START, query, refresh, store_url, table, update
 
 END = START + 10 * MINUTE
@@ -155,3 +157,18 @@ def test_names_are_quoted(store: ResultsStore, url: str) -> None:
     store.commit(update(END, refresh(odd.name, END, table(**{'group "by"': ["a"], "bytes": [1]}))))
     store.register([replace(odd, select=query(odd.name).select)], START)
     assert read(url, 'SELECT "group ""by""" FROM "select ""x""; --__1"').rows == [("a",)]
+
+
+def test_the_refreshes_of_months_are_not_read_through(store: ResultsStore) -> None:
+    """A daemon registers, and asks what refreshes cost, while it runs: neither may take longer from day to day."""
+    assert isinstance(store, SqliteStore)
+    answered(store, query(), 1)
+    asked = [_NEWEST_OF_EACH]
+    store._connection.set_trace_callback(asked.append)
+    store.register([query("b")], END)
+    store._connection.set_trace_callback(None)
+    about = [sql for sql in asked if "hemiola_refreshes" in sql]
+    assert len(about) == 3
+    for sql in about:
+        plan = [str(row[-1]) for row in store._connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        assert not [step for step in plan if step.startswith("SCAN hemiola_refreshes")], plan
