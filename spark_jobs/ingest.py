@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from queries.errors import RunError
 from queries.model import Stream
-from spark_jobs.file_source_log import files_of_batch
+from spark_jobs.file_source_log import files_of_batch, forget_old_files, max_file_age_ms
 from spark_jobs.live_sources import FILE_FORMATS, read_files, read_live
 from spark_jobs.preaggregation import Batch, preaggregate_records
 from spark_jobs.raw_records import retaining
@@ -37,6 +37,10 @@ _SHORTEST_TRIGGER, _LONGEST_TRIGGER = 0.2, 10.0
 _ATTEMPTS = 3
 """How often a batch is tried before its unreadable files are set aside."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_POOL = "spark.scheduler.pool"
+"""A pool for each stream: a free place goes to a micro-batch before it goes to another task of a long backfill."""
+_FORGET_EVERY = 1000
+"""Batches between two looks at what Spark's log of files holds for nothing."""
 
 _LIKE_GLOB_OR_URL = re.compile(r"[*?{\[]|^\w+:")
 
@@ -113,6 +117,7 @@ class StreamIngest:
     def _started(self) -> StreamingQuery:
         trigger = min(max(self.stream.interval / 1e6, _SHORTEST_TRIGGER), _LONGEST_TRIGGER)
         with wrap_spark_errors(f"stream {self.stream.name}"):
+            self._spark.sparkContext.setLocalProperty(_POOL, f"hemiola-{self.stream.name}")
             writer = read_live(self._spark, self.stream).writeStream.foreachBatch(self._on_batch)
             writer = writer.queryName(f"hemiola-{self.stream.name}-{self._run}").trigger(
                 processingTime=f"{round(trigger * 1000)} milliseconds"
@@ -140,6 +145,16 @@ class StreamIngest:
         self._stopped_by = self._failed_with = None
         self.batch_seconds = time.monotonic() - began
         self._deliver(stored)
+        if batch % _FORGET_EVERY == 0 and self.stream.source.format in FILE_FORMATS:
+            self._forget_old_files()
+
+    def _forget_old_files(self) -> None:
+        age = max_file_age_ms(self.stream)
+        try:
+            if age is not None and (count := forget_old_files(self._checkpoint, age)):
+                logger.info("stream %s: %d files older than maxFileAge are forgotten", self.stream.name, count)
+        except (OSError, ValueError, KeyError) as error:
+            logger.warning("stream %s: old files stay in Spark's log: %s", self.stream.name, error)
 
     def _read(self, frame: DataFrame, batch: int, closed_before: int | None) -> StoredBatch:
         needs = self.needs
@@ -147,14 +162,9 @@ class StreamIngest:
         unreadable: list[pa.Table] = []
         if self._failures >= _ATTEMPTS and self.stream.source.format in FILE_FORMATS:
             frame, unreadable = self._without_unreadable_files(frame, batch)
-        done = preaggregate_records(
-            retaining(frame, self.stream, self._raw / raw, closed_before),
-            self.stream,
-            needs,
-            closed_before,
-            grouped=False,
-            resident=self._resident.target(raw),
-        )
+        records = retaining(frame, self.stream, self._raw / raw, closed_before)
+        target = self._resident.target(raw)
+        done = preaggregate_records(records, self.stream, needs, grouped=False, resident=target)
         header = self._header(batch, done, raw, needs, closed_before, len(unreadable))
         return StoredBatch(header, done.partials, [*done.rejects, *unreadable], done.files)
 

@@ -24,6 +24,7 @@ from queries.errors import RunError
 from queries.model import Microseconds, Scalar, Stream, Value
 from spark_jobs.grouping import Grouping, grouping_of, shrinks
 from spark_jobs.partial_rows import ROW, decoded, encoded, row
+from spark_jobs.raw_records import LATE as LATE_COLUMN
 from spark_jobs.resident_partials import FILE, ResidentTarget, described_file, scattered, written
 from spark_jobs.session import wrap_spark_errors
 from spark_jobs.sources import CORRUPT
@@ -72,23 +73,22 @@ def preaggregate_records(
     frame: DataFrame,
     stream: Stream,
     needs: Sequence[Preaggregation],
-    closed_before: int | None = None,
     grouped: bool | None = None,
     resident: ResidentTarget | None = None,
 ) -> Batch:
-    """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records of intervals before
-    ``closed_before`` are late and among the rejected ones. ``grouped``: whether Spark is to group the records itself
-    if it can; None looks at some of them, which computes these twice. ``resident``: where the partials of needs that
-    are resident in Spark go."""
+    """Runs the job. ``frame`` has the stream's declared columns (``spark_jobs.sources``); records that a column
+    ``raw_records.LATE`` says are late are among the rejected ones. ``grouped``: whether Spark is to group the records
+    itself if it can; None looks at some of them, which computes these twice. ``resident``: where the partials of needs
+    that are resident in Spark go."""
     columns = {value: f"v{number}" for number, value in enumerate(_distinct_values(needs))}
     try:
         with wrap_spark_errors(f"stream {stream.name}: the records could not be pre-aggregated"):
             grouping = None if grouped is False else grouping_of(needs, columns)
             if grouping is not None:
-                batch = _grouped_by_spark(frame, stream, needs, columns, grouping, closed_before, grouped)
+                batch = _grouped_by_spark(frame, stream, needs, columns, grouping, grouped)
                 if batch is not None:
                     return batch
-            records = frame.select(*_projection(frame, stream, columns, closed_before))
+            records = frame.select(*_projection(frame, stream, columns))
             return _run(records, stream, needs, columns, resident)
     except RunError as error:
         culprit = _failing(frame, columns)
@@ -103,11 +103,10 @@ def _grouped_by_spark(
     needs: Sequence[Preaggregation],
     columns: dict[Value, str],
     grouping: Grouping,
-    closed_before: int | None,
     grouped: bool | None,
 ) -> Batch | None:
     """None if that does not shrink the records, or if a sum leaves 64 bits, which only the workers' may."""
-    unusable = F.expr(f"({_reason(frame, stream, closed_before)}) IS NOT NULL")
+    unusable = F.expr(f"({_reason(frame, stream)}) IS NOT NULL")
     records = frame.select(F.expr(_event_us(stream)).alias(_TIME), unusable.alias(_UNUSABLE), *_values(columns))
     by = [F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)"), F.col(_UNUSABLE), *map(F.col, grouping.by)]
     if grouped is None and not shrinks(records, by):
@@ -124,7 +123,7 @@ def _grouped_by_spark(
         return None
     batch = _of_groups(table, stream, needs, grouping)
     if pc.any(table[_UNUSABLE]).as_py():
-        kept = frame.where(unusable).select(*_projection(frame, stream, {}, closed_before))
+        kept = frame.where(unusable).select(*_projection(frame, stream, {}))
         rejected = _run(kept, stream, (), {}, None)
         batch.rejected, batch.late, batch.rejects = rejected.rejected, rejected.late, rejected.rejects
     return batch
@@ -210,11 +209,13 @@ def _distinct_values(needs: Sequence[Preaggregation]) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(value for need in needs for value in need.values))
 
 
-def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str], closed_before: int | None) -> list[Column]:
+def _projection(frame: DataFrame, stream: Stream, columns: dict[Value, str]) -> list[Column]:
     """The event time, for records that cannot be used the reason and the record, and the values. As little as can be:
-    most of the job's time goes into handing columns to the workers."""
-    reason = _reason(frame, stream, closed_before)
-    record = "to_json(struct(*))"
+    most of the job's time goes into handing columns to the workers. Nothing in it may change from batch to batch:
+    Spark would compile it anew every time."""
+    reason = _reason(frame, stream)
+    names = [name.replace("`", "``") for name in frame.columns if name != LATE_COLUMN]
+    record = f"to_json(struct({', '.join(f'`{name}`' for name in names)}))"
     if CORRUPT in frame.columns:
         record = f"coalesce(`{CORRUPT}`, {record})"
     rejected = f"CASE WHEN ({reason}) IS NOT NULL THEN concat({reason}, '{_BETWEEN}', {record}) END"
@@ -225,11 +226,9 @@ def _event_us(stream: Stream) -> str:
     return f"unix_micros(CAST(`{stream.time}` AS TIMESTAMP))"
 
 
-def _reason(frame: DataFrame, stream: Stream, closed_before: int | None) -> str:
+def _reason(frame: DataFrame, stream: Stream) -> str:
     """Why a record cannot be used; NULL if it can."""
-    late = ""
-    if closed_before is not None:
-        late = f" WHEN {_event_us(stream)} < {closed_before * stream.interval}L THEN '{LATE}'"
+    late = f" WHEN `{LATE_COLUMN}` THEN '{LATE}'" if LATE_COLUMN in frame.columns else ""
     reason = f"CASE WHEN `{stream.time}` IS NULL THEN 'no event time'{late} END"
     if CORRUPT in frame.columns:
         reason = f"CASE WHEN `{CORRUPT}` IS NOT NULL THEN 'malformed' ELSE {reason} END"

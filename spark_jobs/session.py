@@ -43,6 +43,19 @@ _NO_LIMIT = str(2**31 - 1)
 worker, which takes more than half of the time of handing them over. Batches have 10,000 records at most."""
 _PYSPARK_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _jvm_tail: deque[str] = deque(maxlen=40)
+_REMEMBERED = {
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.sql.streaming.numRecentProgressUpdates": "5",
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.fileSource.log.compactInterval": "100",
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "1m",
+}
+"""Spark keeps the last thousand jobs and plans for its web interface, also where that is off: with a micro-batch a
+second the heap would grow for a quarter of an hour. Its log of files read is written anew every tenth batch, each copy
+kept for ten minutes: with a file a second a day's copies would take 700 MB."""
 
 
 def open_session(settings: SparkSettings, app_name: str = "hemiola") -> SparkSession:
@@ -114,6 +127,8 @@ def _configuration(settings: SparkSettings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,
+        "spark.scheduler.mode": "FAIR",
+        **_REMEMBERED,
     }
     if _is_local(settings.master):
         conf |= {

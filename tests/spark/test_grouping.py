@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import functions as F
 
 from queries.errors import RunError
 from queries.model import Column, Scalar, Source, Stream
@@ -17,6 +18,7 @@ from queries.types import Type
 from spark_jobs import grouping
 from spark_jobs.grouping import grouping_of
 from spark_jobs.preaggregation import Batch, preaggregate_records
+from spark_jobs.raw_records import LATE
 from synopses.components import Count, Greatest, Least, Moments, Rows, Total
 from synopses.keys import KeyTree
 from synopses.partials import OpenIntervals, split_states
@@ -45,7 +47,10 @@ records = st.tuples(
 
 def batch_of(spark: Any, rows: list[tuple[Any, ...]], grouped: bool | None, closed_before: int | None = None) -> Batch:
     schema = ", ".join(f"{name} {type_.value}" for name, type_ in TYPES.items())
-    return preaggregate_records(spark.createDataFrame(rows, schema), STREAM, NEEDS, closed_before, grouped)
+    frame = spark.createDataFrame(rows, schema)
+    if closed_before is not None:
+        frame = frame.withColumn(LATE, F.unix_micros("ts") < closed_before * STREAM.interval)
+    return preaggregate_records(frame, STREAM, NEEDS, grouped)
 
 
 def merged(batch: Batch) -> dict[Any, Any]:
