@@ -32,8 +32,10 @@ demo: setup ## replay a packet stream through some 20 queries and show what is s
 	@$(BIN)/hemiola demo
 
 test: lint ## lint and all tests, those of a live daemon among them
-	@echo "==> all tests (Spark starts once: the first one takes a while; the daemon is killed 20 times: minutes)"
-	@$(BIN)/python -m pytest -q
+	@echo "==> tests without Spark, on all cores"
+	@$(BIN)/python -m pytest -q -n auto -m "not spark and not daemon"
+	@echo "==> tests with Spark (it starts once: the first one takes a while; a daemon is killed 25 times: minutes)"
+	@$(BIN)/python -m pytest -q -m "spark or daemon"
 
 daemon: setup ## the tests of a real daemon on the wall clock only
 	@$(BIN)/python -m pytest -q -m daemon

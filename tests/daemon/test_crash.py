@@ -38,7 +38,7 @@ def config(placement: str) -> str:
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize(("placement", "kills"), [("driver", KILLS), ("spark", KILLS // 2)])
+@pytest.mark.parametrize(("placement", "kills"), [("driver", KILLS), ("spark", KILLS // 4)])
 def test_killed_at_random_moments_every_answer_is_there_once_and_right(tmp_path, placement, kills):
     daemon = Daemon(tmp_path, config(placement), lateness="3s", policy="hybrid")
     chance = random.Random(6)
