@@ -10,7 +10,7 @@ INSTALLED_BENCH := $(VENV)/.installed-bench
 FLINK_VENV := .venv-flink
 FLINK_PINS := benchmarks/peers/flink-requirements.txt
 
-.PHONY: help setup demo test fast crash lint format bench peers clean daemon
+.PHONY: help setup demo test fast crash lint format bench peers clean daemon package
 
 help: ## this index
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,9 @@ peers: $(INSTALLED_BENCH) ## what else the benchmarks compare with, if it is the
 	@echo "==> installing PyFlink in $(FLINK_VENV) (minutes)"
 	@$(FLINK_VENV)/bin/python -m pip install --disable-pip-version-check --quiet -r $(FLINK_PINS) || \
 		{ rm -rf $(FLINK_VENV); echo "PyFlink cannot be installed here; the benchmarks run without it." >&2; }
+
+package: setup ## dist/hemiola.zip: our packages for `spark-submit --py-files` (docs/cluster.md)
+	@$(BIN)/python -m spark_jobs.shipping dist/hemiola.zip
 
 clean: ## remove .venv, caches and what runs left behind
 	rm -rf $(VENV) $(FLINK_VENV) var build dist *.egg-info benchmarks/out spark-warehouse

@@ -115,7 +115,7 @@ class SchedulerShape(Shape):
 
 
 class SparkShape(Shape):
-    master: str = "local[*]"
+    master: str | None = None
     conf: Options = {}
     storage: str | None = None
 

@@ -217,10 +217,11 @@ class SchedulerSettings:
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """``storage``: where synopses that live in Spark are kept, a path or URI that the driver and all executors see;
-    None: in the state folder."""
+    """``master``: None for what spark-submit was told, without it for all cores of this machine. ``storage``: where
+    synopses that live in Spark are kept, a path or URI that the driver and all executors see; None: in the state
+    folder."""
 
-    master: str = "local[*]"
+    master: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
     storage: str | None = None
 

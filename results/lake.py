@@ -29,6 +29,7 @@ from results.store import MakeShelf, ResultsStore, StreamProgress, Update
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = pa.timestamp("us", tz="UTC")
 _STAGING = "_staging"
+_ATTEMPTS = "-attempts"
 _WIDE = pa.decimal128(38, 0)
 
 
@@ -49,9 +50,12 @@ class Shelf:
     """Columns of integers that may exceed 64 bits: decimals in every file, so that all files are alike."""
 
     def put(self, part: str, rows: pa.Table) -> None:
-        """Writes some rows of the answer; called by tasks, maybe again by another attempt of the same task."""
+        """Writes some rows of the answer; called by tasks, maybe again, maybe at the same time, by another attempt of
+        the same task: each writes a file of its own, and the first one that is whole becomes the part."""
         system, folder = opened(self.staging)
-        system.create_dir(folder, recursive=True)
+        attempts = f"{folder}{_ATTEMPTS}"
+        for needed in (folder, attempts):
+            system.create_dir(needed, recursive=True)
         size = rows.num_rows
         columns = {
             "window_start": _times(self.window_start, size),
@@ -62,7 +66,10 @@ class Shelf:
             "late_by": pa.array(np.full(size, self.late_by)),
             "restored": pa.array(np.full(size, self.restored)),
         }
-        pq.write_table(pa.table(columns), f"{folder}/part-{part}.parquet", filesystem=system, compression="lz4")
+        attempt, place = f"{attempts}/{uuid4().hex}.parquet", f"{folder}/part-{part}.parquet"
+        pq.write_table(pa.table(columns), attempt, filesystem=system, compression="lz4")
+        if system.get_file_info(place).type == fs.FileType.NotFound:
+            system.move(attempt, place)
 
     def put_in_place(self) -> None:
         """Makes what was put the answer of its window end. An answer without rows has no folder."""
@@ -74,6 +81,7 @@ class Shelf:
         _, path = opened(place)
         system.create_dir(path.rsplit("/", 1)[0], recursive=True)
         system.move(staging, path)
+        remove_folder(f"{self.staging}{_ATTEMPTS}")
 
 
 class Lake:

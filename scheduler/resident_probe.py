@@ -45,7 +45,7 @@ class Shelf(Protocol):
     """Where tasks leave the rows of an answer; sent to them."""
 
     def put(self, part: str, rows: pa.Table) -> None:
-        """Some rows; a part that is put again replaces itself."""
+        """Some rows; a part that is put again counts once."""
         ...
 
 

@@ -6,6 +6,7 @@ say to a user arrives as a ``RunError``.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -16,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -31,6 +32,7 @@ from pyspark.sql import SparkSession
 
 from queries.errors import RunError
 from queries.model import SparkSettings
+from spark_jobs.shipping import ARCHIVE, write_archive
 
 logger = logging.getLogger(__name__)
 jvm_logger = logging.getLogger("spark_jobs.jvm")
@@ -38,6 +40,9 @@ jvm_logger = logging.getLogger("spark_jobs.jvm")
 _OLDEST_JAVA = 17
 _TIME_ZONE = "spark.sql.session.timeZone"
 _WORKER_PYTHON = "spark.pyspark.python"
+_PY_FILES = "spark.submit.pyFiles"
+_MASTER = "spark.master"
+_LOCAL = "local[*]"
 _NO_LIMIT = str(2**31 - 1)
 """Any other limit on the bytes of a batch makes Spark measure the batch after every record that it hands to a Python
 worker, which takes more than half of the time of handing them over. Batches have 10,000 records at most."""
@@ -59,14 +64,16 @@ kept for ten minutes: with a file a second a day's copies would take 700 MB."""
 
 
 def open_session(settings: SparkSettings, app_name: str = "hemiola") -> SparkSession:
-    """A Spark session in UTC with quiet logs; ``settings.conf`` wins over every default but the time zone.
+    """A Spark session in UTC with quiet logs; ``settings`` win over what spark-submit was told, and that over every
+    default but the time zone.
 
     When Spark already runs in this process its context is used, under a session of its own: SQL settings and
-    temporary views do not leak between callers.
+    temporary views do not leak between callers. Workers on other machines get our packages sent, unless
+    spark.submit.pyFiles says what to send.
     """
-    conf = _configuration(settings)
     running = SparkSession.getActiveSession()
     if running is not None and SparkContext._active_spark_context is not None:
+        conf = configuration(settings, running.sparkContext.master or _LOCAL, {})
         session = running.newSession()
         for key, value in conf.items():
             if session.conf.isModifiable(key):
@@ -78,20 +85,27 @@ def open_session(settings: SparkSettings, app_name: str = "hemiola") -> SparkSes
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
     java_home = find_java_home()
     os.environ["JAVA_HOME"] = java_home
-    if _is_local(settings.master):
-        os.environ["PYSPARK_PYTHON"] = conf.get(_WORKER_PYTHON, sys.executable)
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     began = time.monotonic()
-    spark_conf = SparkConf(loadDefaults=False).setMaster(settings.master).setAppName(app_name)
-    spark_conf.setAll(list(conf.items()))
+    submitted = _submitted()
+    master = settings.master or submitted.get(_MASTER) or _LOCAL
+    conf = configuration(settings, master, submitted)
+    if _WORKER_PYTHON in conf or _is_local(master):
+        os.environ["PYSPARK_PYTHON"] = conf.get(_WORKER_PYTHON, sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if _on_this_machine(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark_conf = SparkConf(loadDefaults=False).setMaster(master).setAppName(app_name)
+    spark_conf.setAll([(key, value) for key, value in conf.items() if key != _MASTER])
     with wrap_spark_errors("Spark did not start"):
         if SparkContext._gateway is None:
             SparkContext._ensure_initialized(gateway=_launch_quietly(spark_conf), conf=spark_conf)
         session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         session.sparkContext.setLogLevel(conf["spark.log.level"])
+        if not _is_local(master) and not conf.get(_PY_FILES):
+            _send_packages(session.sparkContext)
     logger.info(
         "Spark %s on %s started in %.1f s (Java in %s)",
-        session.version, settings.master, time.monotonic() - began, java_home,
+        session.version, master, time.monotonic() - began, java_home,
     )  # fmt: skip
     return session
 
@@ -108,8 +122,31 @@ def spark_session(settings: SparkSettings, app_name: str = "hemiola") -> Iterato
             session.stop()
 
 
+def _submitted() -> dict[str, str]:
+    """What spark-submit was told, where it has started this process."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return dict(SparkConf(_jvm=SparkContext._jvm).getAll())
+
+
+def _send_packages(context: SparkContext) -> None:
+    """So that all workers run this process's version of them, installed there or not."""
+    folder = tempfile.mkdtemp(prefix="hemiola-packages-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # executors that come later fetch it as well
+    archive = Path(folder, ARCHIVE)
+    write_archive(archive)
+    path = list(sys.path)
+    context.addPyFile(str(archive))
+    sys.path[:] = path  # here they are imported from where they are installed
+
+
 def _is_local(master: str) -> bool:
     return master.startswith("local")
+
+
+def _on_this_machine(master: str) -> bool:
+    return _is_local(master) or re.match(r"spark://(localhost|127\.[\d.]+)(:\d+)?$", master) is not None
 
 
 def _local_cores(master: str) -> int:
@@ -119,7 +156,8 @@ def _local_cores(master: str) -> int:
     return 1 if master == "local" else os.cpu_count() or 1
 
 
-def _configuration(settings: SparkSettings) -> dict[str, str]:
+def configuration(settings: SparkSettings, master: str, submitted: Mapping[str, str]) -> dict[str, str]:
+    """All that is set: by the settings, else as ``submitted``, else as is good on this master."""
     conf = {
         _TIME_ZONE: "UTC",
         "spark.log.level": "ERROR",
@@ -130,17 +168,20 @@ def _configuration(settings: SparkSettings) -> dict[str, str]:
         "spark.scheduler.mode": "FAIR",
         **_REMEMBERED,
     }
-    if _is_local(settings.master):
+    if _on_this_machine(master):
         conf |= {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
-            "spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "hemiola-warehouse"),
-            "spark.sql.shuffle.partitions": str(max(2, min(16, _local_cores(settings.master)))),
         }
-    given = dict(settings.conf)
+    if _is_local(master):
+        conf |= {
+            "spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "hemiola-warehouse"),
+            "spark.sql.shuffle.partitions": str(max(2, min(16, _local_cores(master)))),
+        }
+    given = {**submitted, **dict(settings.conf)}
     if given.get(_TIME_ZONE, "UTC") != "UTC":
         raise RunError(
-            f"spark.conf sets {_TIME_ZONE} to {given[_TIME_ZONE]}, but windows are cut in UTC",
+            f"Spark's configuration sets {_TIME_ZONE} to {given[_TIME_ZONE]}, but windows are cut in UTC",
             hint="remove the setting; convert times where the answers are shown",
         )
     return conf | given
