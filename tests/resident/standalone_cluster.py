@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import pyspark
@@ -97,9 +96,7 @@ class Cluster:
         }
         command = [str(SPARK_HOME / "bin" / "spark-class"), kind, *arguments]
         with open(self.work / f"{name}.log", "ab") as log:
-            return subprocess.Popen(
-                command, cwd=self.work, env=environment, stdout=log, stderr=log, start_new_session=True
-            )
+            return subprocess.Popen(command, cwd=self.work, env=environment, stdout=log, stderr=log, process_group=0)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -144,7 +141,7 @@ class DriverUI:
             with urlopen(f"{root}/{applications[0]['id']}/{what}", timeout=30) as answer:
                 found: list[dict[str, Any]] = json.load(answer)
             return found
-        except (URLError, ConnectionError):
+        except (OSError, json.JSONDecodeError):
             return []
 
 

@@ -79,9 +79,9 @@ class Replay:
         executor = self.cluster.executor(worker)
         return executor is not None and any(stage in name for name in self.ui.running_tasks(executor))
 
-    def refreshes(self) -> list[tuple[str, str, int, int]]:
+    def refreshes(self) -> list[tuple[str, str, int]]:
         with sqlite3.connect(self.folder / "var" / "results.db") as results:
-            sql = "SELECT query, window_end, complete, rows FROM hemiola_refreshes ORDER BY 1, 2"
+            sql = "SELECT query, window_end, rows FROM hemiola_refreshes ORDER BY 1, 2"
             return results.execute(sql).fetchall()
 
     def _log(self) -> str:
