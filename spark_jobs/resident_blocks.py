@@ -35,7 +35,7 @@ def block_of(need: Preaggregation, folder: str, files: Sequence[ResidentFile], f
 
 def make_blocks(spark: SparkSession, blocks: Sequence[Block], parts: int) -> list[tuple[Preaggregation, ResidentFile]]:
     """One job; each block is written by ``parts`` tasks."""
-    work = _Work(tuple(blocks), parts, uuid4().hex[:8])
+    work = _Work(tuple(blocks), parts)
     made = map_reduce(spark, len(blocks) * parts, work, (), parts, "intervals could not be merged into blocks")
     return [(blocks[number].need, ResidentFile(**json.loads(about))) for number, about, _ in made]
 
@@ -44,7 +44,6 @@ def make_blocks(spark: SparkSession, blocks: Sequence[Block], parts: int) -> lis
 class _Work:
     blocks: tuple[Block, ...]
     parts: int
-    name: str
 
     def __call__(self, task: int) -> Iterator[Message]:
         number, part = divmod(task, self.parts)
@@ -59,6 +58,6 @@ class _Work:
         if not tables:
             return
         for _, table in merged_by_interval(block.need, [concatenated(tables)] if len(tables) == 1 else tables):
-            name = f"block-{block.last}-{part}-{self.name}"
+            name = f"block-{block.last}-{part}-{uuid4().hex[:8]}"  # another attempt may be writing its own
             file = write_file(f"{block.folder}/{block.first}", name, block.first, block.last, table)
             yield number, json.dumps(asdict(file)), b""

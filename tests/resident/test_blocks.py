@@ -23,7 +23,7 @@ def with_blocks(files: Files, folder: str) -> Files:
     found = {need: list(own) for need, own in files.items()}
     for number, (need, own) in enumerate(found.items()):
         while (span := block_to_make(by_span(own), FIRST, FIRST + SECONDS)) is not None:
-            work = _Work((block_of(need, f"{folder}/{number}", own, *span),), 2, f"{span[1]}")
+            work = _Work((block_of(need, f"{folder}/{number}", own, *span),), 2)
             own += [ResidentFile(**json.loads(about)) for part in (0, 1) for _, about, _ in work(part)]
     return found
 
@@ -37,6 +37,16 @@ def test_answers_are_the_same_with_blocks(tmp_path):
     asked = [Asked(FIRST + 2 * longest.window, longest)]
     read = [sum(len(files) for files in JointProbe(plan.needs, asked, some, 1)._files) for some in (blocks, files)]
     assert read[0] < read[1]
+
+
+def test_a_task_run_twice_writes_two_files(tmp_path):
+    plan = plan_stream(STREAM, in_spark([query(name, sql) for name, sql in SHAPES.items()]))
+    need, own = next(iter(written(plan, tmp_path).items()))
+    span = block_to_make(by_span(own), FIRST, FIRST + SECONDS)
+    assert span is not None
+    work = _Work((block_of(need, str(tmp_path), own, *span),), 1)
+    attempts = [[json.loads(about)["path"] for _, about, _ in work(0)] for _ in range(2)]
+    assert attempts[0] and not set(attempts[0]) & set(attempts[1])
 
 
 @given(
