@@ -48,7 +48,7 @@ def raw() -> duckdb.DuckDBPyConnection:
 def test_the_oracles_queries_are_answered_alike_in_spark(spark, tmp_path, raw):
     write_parquet(events(), tmp_path / "data")
     config = write_config(tmp_path, oracle_queries("spark"))
-    report = hemiola.replay(config, until=after(40), spark=spark)
+    report = hemiola.replay(config, until=after(28), spark=spark)
     assert report.streams[0].resident_entries > 0 and report.streams[0].synopsis_entries == 0
     assert differences(tmp_path / "var" / "results.db", raw, cases()) == []
     assert not list((tmp_path / "var" / "state" / "resident").glob("*/*/*")), "a replay leaves no files behind"
@@ -57,7 +57,7 @@ def test_the_oracles_queries_are_answered_alike_in_spark(spark, tmp_path, raw):
 def test_queries_move_to_spark_in_mid_stream_and_no_answer_changes(spark, tmp_path, raw):
     write_parquet(events(), tmp_path / "data")
     config = write_config(tmp_path, oracle_queries("auto"), driver_memory_share=0.0)
-    report = hemiola.replay(config, until=after(45), cuts=(after(13.5), after(30)), spark=spark)
+    report = hemiola.replay(config, until=after(34), cuts=(after(13.5), after(23)), spark=spark)
     assert report.streams[0].moved > 30
     assert differences(tmp_path / "var" / "results.db", raw, cases()) == []
 
