@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from hemiola import placing
 from hemiola.control import request
 from hemiola.state_folder import socket_path
+from synopses.partials_store import PartialsStore, StoredBatch
 from tests.daemon.daemon_process import second
 from tests.daemon.daemon_thread import ThreadDaemon
 from tests.oracle.judge import Case, differences
@@ -85,3 +87,31 @@ def test_a_query_registered_in_spark_is_backfilled_there(tmp_path, spark):
     cases = [Case(*query) for query in {**QUERIES, "more": sql}.items()]
     assert differences(tmp_path / "results.db", daemon.raw(), cases) == []
     assert daemon.rows("SELECT count(*) FROM more WHERE NOT complete") == [(0,)]
+
+
+def test_a_driver_that_ends_between_writing_files_and_committing_them_counts_none_twice(
+    tmp_path, spark, monkeypatch
+):
+    daemon = ThreadDaemon(tmp_path, config("spark")).use(spark)
+    for number in range(6):
+        daemon.feed(second(number))
+    daemon.start()
+    daemon.wait_until_updated(5)
+    lost: list[object] = []
+
+    def never(self: PartialsStore, stored: StoredBatch) -> None:
+        lost.extend(stored.files)
+        raise OSError("the driver ends here")
+
+    with monkeypatch.context() as ending:
+        ending.setattr(PartialsStore, "write", never)
+        for number in range(6, 10):
+            daemon.feed(second(number))
+        daemon.wait("files that nobody names", lambda: lost)
+        assert daemon.stop() == 0
+    assert all(Path(file.path).exists() for _, file in lost), "they are there, and do not count"
+    daemon.start()
+    daemon.feed(second(10))
+    daemon.wait_until_updated(10)
+    assert daemon.stop() == 0
+    assert differences(tmp_path / "results.db", daemon.raw(), [Case(*query) for query in QUERIES.items()]) == []
