@@ -89,9 +89,7 @@ def test_a_query_registered_in_spark_is_backfilled_there(tmp_path, spark):
     assert daemon.rows("SELECT count(*) FROM more WHERE NOT complete") == [(0,)]
 
 
-def test_a_driver_that_ends_between_writing_files_and_committing_them_counts_none_twice(
-    tmp_path, spark, monkeypatch
-):
+def test_a_driver_that_ends_between_writing_files_and_committing_them_counts_none_twice(tmp_path, spark, monkeypatch):
     daemon = ThreadDaemon(tmp_path, config("spark")).use(spark)
     for number in range(6):
         daemon.feed(second(number))
