@@ -13,7 +13,7 @@ traces together, so that a trace with none over the threshold counts neither way
 The error is of the counts that are reported. ``--agreeing`` adds one trace of each setting that agrees with the text.
 
 Run with ``python -m benchmarks.topk_lists``; prints tables, writes ``topk_lists.json`` and pictures to
-``benchmarks/out``, exits 1 if a claim fails.
+``benchmarks/out``, names the single cells that miss; exits 1 if on the fitted trace the trend or the error does.
 """
 
 from __future__ import annotations
@@ -151,6 +151,14 @@ def broken_claims(lists: Results) -> list[str]:
     return broken
 
 
+def trends(lists: Results) -> dict[int, float]:
+    """By b, the recall of all k ≥ 3 together: "the general trend is that for k ≥ 3, at least 80 percent of the
+    over-threshold IP addresses are identified", the dissertation says of its figure."""
+    cells = {b: [found for k, found in by_k.items() if k >= 3] for b, by_k in lists.items()}
+    over = {b: sum(found.over for found in row) for b, row in cells.items()}
+    return {b: sum(found.reported for found in row) / over[b] if over[b] else 1.0 for b, row in cells.items()}
+
+
 def report(console: Console, trace: str, lists: Results, sketches: Results) -> None:
     for b in lists:
         table = Table(
@@ -228,6 +236,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     written: dict[str, dict[str, object]] = {}
     broken: dict[str, list[str]] = {}
+    failed: dict[str, bool] = {}
     for trace, make in TRACES.items():
         traces = [make(seed) for seed in SEEDS]
         cell = partial(averaged, traces=traces)
@@ -236,16 +245,22 @@ def main() -> int:
         report(console, trace, lists, sketches)
         draw(trace, lists)
         broken[trace] = broken_claims(lists)
-        console.print(f"{trace}: claims of figure 6.3 that do not hold: {'; '.join(broken[trace]) or 'none'}")
+        console.print(
+            f"{trace}: claims of figure 6.3, cell by cell, that do not hold: {'; '.join(broken[trace]) or 'none'}"
+        )
         written[trace] = {
             name: {b: {k: asdict(found) for k, found in by_k.items()} for b, by_k in results.items()}
             for name, results in (("lists", lists), ("sketches", sketches))
         }
         written[trace]["broken_claims"] = broken[trace]
+        written[trace]["trends"] = trends(lists)
+        recalls = ", ".join(f"b = {b}: {recall:.2f}" for b, recall in trends(lists).items())
+        console.print(f"{trace}: recall of all k ≥ 3 together: {recalls}")
+        failed[trace] = min(trends(lists).values()) < 0.8 or any(claim.startswith("error") for claim in broken[trace])
     (OUT / "topk_lists.json").write_text(json.dumps(written, indent=2))
     if "--agreeing" in sys.argv[1:]:
         report_agreeing(console)
-    return 1 if broken["fitted"] else 0
+    return 1 if failed["fitted"] else 0
 
 
 if __name__ == "__main__":

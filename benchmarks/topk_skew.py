@@ -5,11 +5,13 @@
 Every packet draws its source anew; 1,647 sources; windows of N = 100,000 packets in sub-windows of b = 20, 100, 500;
 k = 3..10; ten seeded windows per exponent. Exponents from 0.8 to 2.0 in steps of 0.1: chosen before the first result
 was seen, all reported. The claims are about cells: a b and a k. *recall* is that of a cell's windows together, its
-smallest over the 24 cells; *one window* is the smallest of any single window: of three items over the threshold it
-finds two or three, so it is coarse. The yardstick's packets (two columns of them) stand beside: skewed far less.
+smallest over the 24 cells; *trend* is that of all k ≥ 3 together, the smallest of the three b ("the general trend is
+that for k ≥ 3, at least 80 percent", says the dissertation); *one window* is the smallest of any single window: of
+three items over the threshold it finds two or three, so it is coarse. The yardstick's packets (two columns of them)
+stand beside: skewed far less.
 
-Prints a table, writes ``topk_skew.json`` and a picture to ``benchmarks/out``; exits 1 if a claim fails at
-``SKEWED_FROM`` or above.
+Prints a table, writes ``topk_skew.json`` and a picture to ``benchmarks/out``; exits 1 if a cell fails at
+``SKEWED_FROM`` or above, or the trend at ``TREND_FROM`` or above.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from benchmarks.measuring import OUT, Ratio, print_table, save
-from benchmarks.topk_lists import SEEDS, SIZES, Results, averaged, broken_claims, with_lists
+from benchmarks.topk_lists import SEEDS, SIZES, Results, averaged, broken_claims, trends, with_lists
 from benchmarks.topk_traces import SUB_WINDOWS, WINDOW, zipf
 from benchmarks.yardstick import packets
 from synopses.carriers import Array
@@ -30,18 +32,21 @@ EXPONENTS = tuple(round(0.8 + step / 10, 1) for step in range(13))
 SKEWED_FROM = 1.4
 """From this exponent on every claim held in every cell; found with seeds 0–9; at 1.4 and 1.5 seeds 100–129
 gave the same."""
+TREND_FROM = 0.9
+"""From this exponent on the trend held."""
 _YARDSTICK_RATE = 3000
 
 
 @dataclass(frozen=True)
 class Skew:
-    """The claims on one kind of data: smallest recall of the 24 cells and where, of any single window; largest error
-    at b = 20 and k ≥ 7, of a cell and of a single window; cells with recall below 0.8, all broken claims."""
+    """The claims on one kind of data: smallest recall of the 24 cells and where, of a b, of any single window;
+    largest error at b = 20 and k ≥ 7, of a cell and of a single window; cells with recall below 0.8; broken claims."""
 
     data: str
     exponent: float | None
     recall: float
     at: tuple[int, int]
+    trend: float
     one_window: float
     error: float
     worst_error: float
@@ -81,6 +86,7 @@ def measured(data: Data, seeds: tuple[int, ...] = SEEDS) -> Skew:
         data.exponent,
         cells[at].recall,
         at,
+        min(trends(lists).values()),
         min(found.worst_recall for found in cells.values()),
         max(found.error for found in counted),
         max(found.worst_error for found in counted),
@@ -105,6 +111,7 @@ def draw(found: list[Skew]) -> None:
     drawn = [one for one in found if one.exponent is not None]
     figure, axis = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
     exponents = [one.exponent for one in drawn]
+    axis.plot(exponents, [one.trend for one in drawn], marker="^", label="trend: all k ≥ 3 together, smallest b")
     axis.plot(exponents, [one.recall for one in drawn], marker="o", label="smallest recall of 24 cells (k ≥ 3)")
     axis.plot(exponents, [one.one_window for one in drawn], marker=".", linestyle=":", label="of any single window")
     axis.plot(exponents, [one.error for one in drawn], marker="s", label="largest error (b = 20, k ≥ 7)")
@@ -116,10 +123,18 @@ def draw(found: list[Skew]) -> None:
     pyplot.close(figure)
 
 
-def ratios(skewed: list[Skew]) -> list[Ratio]:
+def from_exponent(found: list[Skew], least: float) -> list[Skew]:
+    return [one for one in found if one.exponent is not None and one.exponent >= least]
+
+
+def ratios(found: list[Skew]) -> list[Ratio]:
+    skewed = from_exponent(found, SKEWED_FROM)
+    less = f"exact counts (Zipf {TREND_FROM} to {EXPONENTS[-1]})"
     data = f"exact counts (Zipf {SKEWED_FROM} to {EXPONENTS[-1]})"
+    trend = min(one.trend for one in from_exponent(found, TREND_FROM))
     return [
-        Ratio("top-k lists: recall, k ≥ 3", data, min(one.recall for one in skewed), 0.8, unit=""),
+        Ratio("top-k lists: recall, all k ≥ 3 together", less, trend, 0.8, unit=""),
+        Ratio("top-k lists: recall, each k ≥ 3", data, min(one.recall for one in skewed), 0.8, unit=""),
         Ratio("top-k lists: error, b = 20, k ≥ 7", data, max(one.error for one in skewed), 0.02, at_most=True, unit=""),
     ]
 
@@ -129,16 +144,25 @@ def main() -> int:
     for one in sweep():
         found.append(one)
         print(f"{one.data}: {'; '.join(one.broken) or 'all claims hold'}", flush=True)
-    header = ("data", "recall", "at b, k", "one window", "error", "one window", "cells below 0.8")
+    header = ("data", "trend", "recall", "at b, k", "one window", "error", "one window", "cells below 0.8")
     rows = [
-        (o.data, o.recall, f"{o.at[0]}, {o.at[1]}", o.one_window, f"{o.error:.2%}", f"{o.worst_error:.2%}", o.below)
+        (
+            o.data,
+            o.trend,
+            o.recall,
+            f"{o.at[0]}, {o.at[1]}",
+            o.one_window,
+            f"{o.error:.2%}",
+            f"{o.worst_error:.2%}",
+            o.below,
+        )
         for o in found
     ]
     print_table(header, rows)
-    skewed = [one for one in found if one.exponent is not None and one.exponent >= SKEWED_FROM]
-    print("written to", save("topk_skew", {"skew": [asdict(one) for one in found]}, ratios(skewed)))
+    print("written to", save("topk_skew", {"skew": [asdict(one) for one in found]}, ratios(found)))
     draw(found)
-    return 1 if any(one.broken for one in skewed) else 0
+    cells_fail = any(one.broken for one in from_exponent(found, SKEWED_FROM))
+    return 1 if cells_fail or any(one.trend < 0.8 for one in from_exponent(found, TREND_FROM)) else 0
 
 
 if __name__ == "__main__":

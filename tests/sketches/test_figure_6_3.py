@@ -1,8 +1,8 @@
 """What holds of the dissertation's figure 6.3 on fixed traces; ``benchmarks/topk_lists.py`` has all of it.
 
-On Zipf's distribution with an exponent of 1.4 or more every claim holds in every cell (``benchmarks/topk_skew.py``):
-asserted at the full size, N = 100,000. On the fitted trace, smaller here, one cell of the claim about recall does not
-hold, b = 20 and k = 3: it is not asserted; docs/synopses-approximate.md tells.
+The dissertation claims a recall of 0.8 as "the general trend" of k ≥ 3: asserted so, of all those k together, on the
+fitted trace and from Zipf's exponent 0.9 on (``benchmarks/topk_skew.py``). From 1.4 on it holds of every k and b by
+itself; on the fitted trace one cell, b = 20 and k = 3, misses: docs/synopses-approximate.md tells.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.topk_lists import averaged, broken_claims, with_lists
-from benchmarks.topk_skew import measured, zipfian
+from benchmarks.topk_lists import averaged, broken_claims, trends, with_lists
+from benchmarks.topk_skew import measured, yardstick, zipfian
 from benchmarks.topk_traces import FITTED
 
 TRACES = [FITTED.packets(seed, 20_000) for seed in range(4)]
@@ -23,6 +23,19 @@ TRACES = [FITTED.packets(seed, 20_000) for seed in range(4)]
 def test_every_claim_holds_in_every_cell_on_skewed_data(exponent: float) -> None:
     found = measured(zipfian(exponent), seeds=(0, 1, 2))
     assert found.broken == ()
+
+
+@pytest.mark.slow
+def test_the_trend_holds_on_the_fitted_trace_and_where_single_cells_miss() -> None:
+    for windows in (TRACES, [zipfian(1.0).window(seed) for seed in range(3)]):
+        lists = {b: {k: averaged(with_lists, windows, b, k) for k in range(3, 11)} for b in (20, 100, 500)}
+        assert min(trends(lists).values()) >= 0.8
+
+
+def test_less_skewed_data_breaks_the_trend() -> None:
+    """The yardstick's packets: the sources next to the threshold are nearly as frequent as it."""
+    windows = [yardstick("port").window(seed) for seed in range(2)]
+    assert trends({100: {k: averaged(with_lists, windows, 100, k) for k in (6, 8, 10)}})[100] < 0.8
 
 
 def test_less_skewed_data_breaks_the_claim_about_recall() -> None:
