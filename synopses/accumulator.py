@@ -1,25 +1,51 @@
-"""Merging many entries into one state per code: what every probe and every block merge comes down to."""
+"""Merging many entries into one state per code: what every probe and every block merge comes down to.
+
+A component is merged when somebody asks for its state. Most answers look at one or two of those that a synopsis keeps
+for all its queries; the others cost nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from synopses.algebra import Component, State
 from synopses.carriers import Array
 from synopses.components import Rows
-from synopses.merged import NO_TWINS, Merged, Partials
+from synopses.merged import NO_TWINS, Deferred, Merged, Partials
 
 _SPARSE = 32
 """Accumulate over the codes that occur instead of all codes when there are this many times fewer entries."""
+
+
+@dataclass
+class _Run:
+    """Entries that have been absorbed, or taken away again (``sign`` −1)."""
+
+    codes: Array
+    states: Sequence[State]
+    sign: int
+    codes_of: Array | None
+
+    @cached_property
+    def at(self) -> Array:
+        return self.codes.astype(np.intp) if self.codes_of is None else np.searchsorted(self.codes_of, self.codes)
+
+    def state(self, number: int) -> State:
+        state = self.states[number]
+        return state if self.sign > 0 else tuple(-part for part in state)
 
 
 class Accumulator:
     """One state per component and code, entries absorbed in any order.
 
     ``codes_of`` lists, ascending, the only codes that can occur (None: all of 0..size−1). ``twins`` maps the
-    position of a component to that of another whose states are equal, so that they are merged once.
+    position of a component to that of another whose states are equal, so that they are merged once. ``telling`` names
+    components that are above zero in every entry, as COUNT(*) is: where one of them is zero there is no group.
+    ``begin`` gives the state a component starts from, and ``seen`` at which codes there is something then.
     """
 
     def __init__(
@@ -28,36 +54,48 @@ class Accumulator:
         size: int,
         codes_of: Array | None = None,
         twins: Mapping[int, int] = NO_TWINS,
+        telling: Collection[int] = (),
+        begin: Callable[[int], State] | None = None,
+        seen: Array | None = None,
     ) -> None:
         self.components, self.twins = tuple(components), twins
         self._codes_of = codes_of
         self.size = size if codes_of is None else len(codes_of)
-        self._rows = next((i for i, component in enumerate(components) if isinstance(component, Rows)), None)
-        self._seen: Array | None = np.zeros(self.size, dtype=bool) if self._rows is None else None
-        self._states: list[State] = [
-            () if number in twins else component.identity(self.size) for number, component in enumerate(components)
-        ]
+        rows = (number for number, component in enumerate(components) if isinstance(component, Rows))
+        self._telling = tuple(dict.fromkeys((*rows, *telling)))
+        self._seen = None if self._telling else seen if seen is not None else np.zeros(self.size, dtype=bool)
+        self._begin = begin
+        self._runs: list[_Run] = []
+        self._states: dict[int, State] = {}
+        self._absorbed: dict[int, int] = {}
+        """How many runs are in each state."""
 
-    def absorb(self, codes: Array, states: Sequence[State]) -> None:
-        if not len(codes):
-            return
-        at = codes.astype(np.intp) if self._codes_of is None else np.searchsorted(self._codes_of, codes)
-        if self._seen is not None:
-            self._seen[at] = True
-        for number, component in enumerate(self.components):
-            if number not in self.twins:
-                self._states[number] = component.absorb(self._states[number], at, states[number])
+    def absorb(self, codes: Array, states: Sequence[State], sign: int = 1) -> None:
+        """States taken away (``sign`` −1) must be ones that can be."""
+        if len(codes):
+            self._runs.append(_Run(codes, states, sign, self._codes_of))
+            if self._seen is not None:
+                self._seen[self._runs[-1].at] = True
 
-    def start_from(self, states: Sequence[State], seen: Array) -> None:
-        """Begins with one state for every code instead of nothing."""
-        self._states = [() if number in self.twins else state for number, state in enumerate(states)]
+    def state(self, number: int) -> State:
+        """Of a component that is nobody's twin: what has been absorbed so far."""
+        component = self.components[number]
+        if number not in self._states:
+            self._states[number] = component.identity(self.size) if self._begin is None else self._begin(number)
+        for run in self._runs[self._absorbed.get(number, 0) :]:
+            self._states[number] = component.absorb(self._states[number], run.at, run.state(number))
+        self._absorbed[number] = len(self._runs)
+        return self._states[number]
+
+    def occurring(self) -> Array:
+        """Not zero at the codes at which there is a group. Something that has been merged already tells it for free."""
         if self._seen is not None:
-            self._seen = seen
+            return self._seen
+        return self.state(next((number for number in self._telling if number in self._states), self._telling[0]))[0]
 
     def merged(self) -> Merged:
         """What has been absorbed so far, to be used before more is."""
-        seen = self._rows if self._rows is not None else self._seen
-        return Merged(self._codes_of, tuple(self._states), seen, self.twins)
+        return Merged(self._codes_of, Deferred(len(self.components), self.state), self.occurring, self.twins)
 
 
 def code_space(codes: Array, size: int) -> Array | None:

@@ -43,7 +43,7 @@ class BasicIntervalSynopsis:
         if not lengths:
             return
         codes, _ = entries.between(max(end - lengths[-1], entries.oldest), end)
-        accumulator = Accumulator(self.components, size, code_space(codes, size), entries.twins)
+        accumulator = Accumulator(self.components, size, code_space(codes, size), entries.twins, entries.telling)
         for n in lengths:
             start = max(end - n, entries.oldest)
             entries.absorb_into(accumulator, start, reached)

@@ -21,7 +21,8 @@ class IntervalEntries:
     """Intervals are numbered 0, 1, … from the first update; the live ones are ``oldest``..``newest``−1.
 
     COUNT(x) equals COUNT(*) wherever x is never NULL, which is the rule: as long as it holds for all live entries
-    the count is not stored and not merged, it is the *twin* of Rows.
+    the count is not stored and not merged, it is the *twin* of Rows. Integers that add up and are above zero in all
+    live entries are *telling*: their sum over a window is zero just where there is no group.
 
     ``sums`` says how many intervals' values may end up in one sum: integers are widened where that could overflow.
     """
@@ -35,6 +36,8 @@ class IntervalEntries:
             number for number, component in enumerate(components) if rows and isinstance(component, Count)
         ]
         self._twin_from = dict.fromkeys(self._may_be_twins, 0)
+        additive = (number for number, component in enumerate(components) if component.capabilities.subtractable)
+        self._telling_from = {number: 0 for number in additive if components[number].parts == 1}
         self._set_twins(self._may_be_twins)
         self._arena = self._empty_arena()
         self._ends: deque[int] = deque()
@@ -50,6 +53,7 @@ class IntervalEntries:
         states = tuple(self._guarded(state, number) for number, state in enumerate(partials.states))
         stored = Partials(partials.codes, states)
         self._revise_twins(stored)
+        self._revise_telling(stored)
         self._arena.append(self._physical(stored.codes, states))
         self.newest += 1
         self._ends.append(self._dropped + len(self._arena))
@@ -62,8 +66,16 @@ class IntervalEntries:
             return
         self.b, self.sums = b, sums
         self._twin_from |= dict.fromkeys(self._twin_from.keys() - self.twins.keys(), self.newest + b)
+        self._telling_from |= dict.fromkeys(self._telling_from.keys() - {*self.telling}, self.newest + b)
         codes, states = self.between(self.oldest, self.newest)
         self._refill(codes, [self._guarded(state, number) for number, state in enumerate(states)])
+
+    @property
+    def telling(self) -> tuple[int, ...]:
+        """The components that are telling now, twins left out."""
+        return tuple(
+            number for number, since in self._telling_from.items() if since <= self.newest and number not in self.twins
+        )
 
     @property
     def oldest(self) -> int:
@@ -96,8 +108,7 @@ class IntervalEntries:
         if end > start:
             accumulator.absorb(*self.between(start, end))
         elif end < start:
-            codes, states = self.between(end, start)
-            accumulator.absorb(codes, [tuple(-part for part in state) for state in states])
+            accumulator.absorb(*self.between(end, start), sign=-1)
 
     def __len__(self) -> int:
         return len(self._arena)
@@ -134,6 +145,12 @@ class IntervalEntries:
 
     def _set_twins(self, numbers: Sequence[int]) -> None:
         self.twins = {number: self._rows for number in numbers if self._rows is not None}
+
+    def _revise_telling(self, newest: Partials) -> None:
+        for number in self._telling_from:
+            values = newest.states[number][0]
+            if values.dtype.kind != "i" or (len(values) and values.min() <= 0):
+                self._telling_from[number] = self.newest + self.b + 1
 
     def _revise_twins(self, newest: Partials) -> None:
         """A count stops being a twin at the first NULL, and is one again when the NULLs are b intervals old."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,19 @@ class Partials:
     states: tuple[State, ...]
 
 
+class Deferred(Sequence[State]):
+    """States that are worked out when asked for."""
+
+    def __init__(self, size: int, state: Callable[[int], State]) -> None:
+        self._size, self._state = size, state
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._state(number)
+
+
 class Merged:
     """The groups present in a window, ascending codes, and their merged states.
 
@@ -33,11 +47,11 @@ class Merged:
         self,
         codes: Array | None,
         states: Sequence[State],
-        seen: Array | int | None = None,
+        seen: Callable[[], Array] | None = None,
         twins: Mapping[int, int] = NO_TWINS,
     ) -> None:
-        """``codes`` of the places (None: 0, 1, 2 …). ``seen`` says at which of them there is a group, or is the number
-        of the component that is zero where there is none; None: at all. ``twins``: see ``Accumulator``."""
+        """``codes`` of the places (None: 0, 1, 2 …). ``seen`` gives something that is not zero at those at which there
+        is a group; None: at all. ``twins``: see ``Accumulator``."""
         self._codes, self._states, self._seen, self._twins = codes, states, seen, twins
         self._taken: dict[int, State] = {}
 
@@ -77,12 +91,17 @@ class Merged:
 
     def only(self, places: Array) -> Merged:
         """The groups at these places, ascending, and nothing else; there must be one at each."""
-        states = [tuple(part.take(places) for part in state) for state in self._states]
-        return Merged(self._codes_at(places), states, None, self._twins)
 
-    @property
+        @cache
+        def at_places(number: int) -> State:
+            return tuple(part.take(places) for part in self._states[number])
+
+        return Merged(self._codes_at(places), Deferred(len(self._states), at_places), None, self._twins)
+
+    @cached_property
     def _occurring(self) -> Array:
-        return self._states[self._seen][0] if isinstance(self._seen, int) else np.asarray(self._seen)
+        assert self._seen is not None
+        return self._seen()
 
     @cached_property
     def _present(self) -> Array:

@@ -81,8 +81,13 @@ class IntegerPrefix:
         new, old = newer[0][:size], older[0][:size]
         if len(new) == size == len(old):
             return new - old, None
-        sums = padded(widened(new, old.dtype), size, copy=True)
-        sums[: len(old)] -= old
+        both = min(len(new), len(old))
+        sums = np.empty(size, dtype=np.promote_types(new.dtype, old.dtype))
+        np.subtract(new[:both], old[:both], out=sums[:both])
+        sums[both : len(new)] = new[both:]
+        sums[len(new) :] = 0
+        if len(old) > both:
+            sums[both : len(old)] -= old[both:]
         return sums, None
 
     def rebase(self, base: Column, kept: list[Column]) -> list[Column]:
@@ -182,10 +187,10 @@ def grown(values: Array, codes: Array) -> Array:
     return values if size <= len(values) else padded(values, size + size // 4)
 
 
-def padded(values: Array, size: int, copy: bool = False) -> Array:
-    """Exactly ``size`` places: cut, or continued with zeros; of their own if ``copy``."""
+def padded(values: Array, size: int) -> Array:
+    """Exactly ``size`` places: cut, or continued with zeros."""
     if len(values) >= size:
-        return values[:size].copy() if copy else values[:size]
+        return values[:size]
     longer = np.zeros(size, dtype=values.dtype)
     longer[: len(values)] = values
     return longer

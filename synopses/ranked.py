@@ -38,10 +38,10 @@ class RankedGroups:
         inner = select.source
         if not isinstance(inner, Select) or not isinstance(read, WindowRead) or not _has_all_rows(inner):
             return None
-        if select.keys or select.where is not None or not read.size:
+        if select.keys or select.where is not None:
             return None
         groups = RankedGroups(inner, read)
-        return groups if all(map(groups._can, select.aggregates)) else None
+        return groups if all(map(groups._can, select.aggregates)) and read.size else None
 
     def aggregate(self, call: AggregateCall) -> pa.Array:
         sums = self._sums(call)

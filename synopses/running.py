@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -123,21 +124,20 @@ class RunningSynopsis:
         for n in sorted(set(windows)):
             start = max(end - n, entries.oldest)
             older = self._nearest(start)
-            reads = 2
+            self.last_probe = ProbeCost(self.last_probe.reads + 2, self.last_probe.merges + 1)
             if older is not None and newer.interval > older.interval and self._worth(start, older, newer, end, reached):
-                accumulator = Accumulator(self.components, size, None, entries.twins)
-                reads += self._start_from_difference(accumulator, newer, older, size)
+                accumulator = self._from_difference(newer, older, size)
                 entries.absorb_into(accumulator, newer.interval, end)
                 entries.absorb_into(accumulator, start, older.interval)
             else:
                 entries.absorb_into(accumulator, start, reached)
             reached = min(start, reached)
-            self.last_probe = ProbeCost(self.last_probe.reads + reads, self.last_probe.merges + 1)
             yield n, accumulator.merged()
 
     def _accumulator(self, size: int, longest: int, end: int) -> Accumulator:
         codes, _ = self._entries.between(max(end - longest, self._entries.oldest), end)
-        return Accumulator(self.components, size, code_space(codes, size), self._entries.twins)
+        entries = self._entries
+        return Accumulator(self.components, size, code_space(codes, size), entries.twins, entries.telling)
 
     def _worth(self, start: int, older: _Kept, newer: _Kept, end: int, reached: int) -> bool:
         """Whether subtracting prefixes touches fewer places than scanning on from the previous window."""
@@ -161,36 +161,43 @@ class RunningSynopsis:
         around = self._kept[max(position - may_take_away, 0) : position + 1]
         return min(around, key=lambda kept: abs(kept.interval - start), default=None)
 
-    def _start_from_difference(self, accumulator: Accumulator, newer: _Kept, older: _Kept, size: int) -> int:
-        """Fills the accumulator with newer − older; returns how many intervals had to be read for exactness' sake."""
-        steps = newer.interval - older.interval
-        parts: list[Array] = []
-        anew: dict[int, Array] = {}
-        for number, prefix in enumerate(self._prefixes):
-            sums, doubtful = prefix.difference(newer.columns[number], older.columns[number], size, steps)
-            parts.append(sums)
-            if doubtful is not None:
-                anew[number] = doubtful
-        rows = self._parts.index((self._rows, 0)) if self._rows is not None else len(parts) - 1
-        seen = parts[rows] > 0 if anew or self._rows is None else np.zeros(0, dtype=bool)
-        anew = {number: doubtful & seen for number, doubtful in anew.items() if (doubtful & seen).any()}
-        if anew:
-            self._sum_anew(parts, anew, older.interval, newer.interval)
-        states: list[State] = [()] * len(self.components)
-        for (number, _), part in zip(self._parts, parts, strict=False):
-            states[number] = (*states[number], part)
-        accumulator.start_from(states, seen)
-        return steps if anew else 0
+    def _from_difference(self, newer: _Kept, older: _Kept, size: int) -> Accumulator:
+        """Starts with newer − older of each component that is asked for."""
 
-    def _sum_anew(self, parts: list[Array], anew: dict[int, Array], start: int, end: int) -> None:
+        @cache
+        def sums(at: int) -> tuple[Array, Array | None]:
+            steps = newer.interval - older.interval
+            return self._prefixes[at].difference(newer.columns[at], older.columns[at], size, steps)
+
+        def seen() -> Array:
+            rows = self._parts.index((self._rows, 0)) if self._rows is not None else len(self._prefixes) - 1
+            return sums(rows)[0] > 0
+
+        def begin(number: int) -> State:
+            of_it = [at for at, (component, _) in enumerate(self._parts) if component == number]
+            parts = [sums(at) for at in of_it]
+            anew = [None if doubtful is None else doubtful & seen() for _, doubtful in parts]
+            return tuple(
+                part if doubtful is None else self._summed_anew(at, part, doubtful, older.interval, newer.interval)
+                for at, (part, _), doubtful in zip(of_it, parts, anew, strict=True)
+            )
+
+        entries = self._entries
+        there = seen() if self._rows is None else None
+        return Accumulator(self.components, size, None, entries.twins, entries.telling, begin, there)
+
+    def _summed_anew(self, at: int, sums: Array, doubtful: Array, start: int, end: int) -> Array:
+        """The sums, those that are doubtful added up from their entries, which are all read for that."""
+        if not doubtful.any():
+            return sums
+        self.last_probe = ProbeCost(self.last_probe.reads + end - start, self.last_probe.merges)
         codes, states = self._entries.between(start, end)
-        for at, doubtful in anew.items():
-            number, part = self._parts[at]
-            chosen = doubtful[codes]
-            sums = np.zeros(len(doubtful))
-            with np.errstate(invalid="ignore", over="ignore"):
-                np.add.at(sums, codes[chosen].astype(np.intp), states[number][part][chosen])
-            parts[at] = np.where(doubtful, sums, parts[at])
+        number, part = self._parts[at]
+        chosen = doubtful[codes]
+        anew = np.zeros(len(doubtful))
+        with np.errstate(invalid="ignore", over="ignore"):
+            np.add.at(anew, codes[chosen].astype(np.intp), states[number][part][chosen])
+        return np.where(doubtful, anew, sums)
 
     def prefixes(self) -> list[int]:
         """Before which intervals a prefix is kept, the current one last; empty while none is."""

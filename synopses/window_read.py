@@ -19,7 +19,7 @@ from queries.types import Type
 from synopses.aggregates import AGGREGATES, Counters
 from synopses.aggregates.items import ItemRows, Lists
 from synopses.algebra import Component, State
-from synopses.carriers import Array, to_numpy
+from synopses.carriers import Array, to_arrow, to_numpy
 from synopses.components import Rows
 from synopses.keys import KeyNode
 from synopses.merged import Merged
@@ -127,6 +127,8 @@ class WindowRead:
             if aggregate.by_counters:
                 assert call.argument is not None
                 column = aggregate.lower_counters(call, self._counters(call.argument))
+            elif aggregate.is_sum and self.states.never_null(aggregate.components(call)[1:]):
+                column = to_arrow(self.states[aggregate.components(call)[0]][0], call.type)
             else:
                 column = aggregate.lower(call, self.states)
             self._lowered[call] = column
