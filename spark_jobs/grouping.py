@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from queries.model import Ref, Value
 from queries.types import Type
@@ -76,9 +75,9 @@ def _again(component: Component, columns: dict[Value, str]) -> Component | None:
 
 
 def shrinks(records: DataFrame, by: Sequence[Column]) -> bool:
-    """Whether the first records are many more than their groups. In one partition Spark needs no shuffle to say so:
-    one task, which stops at the last record wanted."""
-    groups = records.coalesce(1).limit(_SAMPLE).groupBy(*by).count()
-    found = groups.agg(F.sum("count"), F.count("*")).toArrow()
-    rows, distinct = (column[0].as_py() or 0 for column in found.columns)
-    return rows == _SAMPLE and distinct * _SHRINKS <= rows
+    """Whether the first records are many more than their groups. One task, which stops at the last record wanted."""
+    sample = records.select(*(key.alias(f"k{place}") for place, key in enumerate(by))).coalesce(1).limit(_SAMPLE)
+    keys = sample.toArrow()
+    if keys.num_rows < _SAMPLE:
+        return False
+    return bool(keys.group_by(keys.column_names).aggregate([]).num_rows * _SHRINKS <= _SAMPLE)
