@@ -3,8 +3,8 @@
     python -m benchmarks.pictures
 
 publishes those that are there: the README's one, refreshes per second of the yardstick workload by everyone, is drawn
-from the figures of ``benchmarks.shared_refresh``; those of ``growth`` and ``streaming`` are copied. The flame graph is
-published by ``python -m benchmarks.profile_replay --publish``.
+from the figures of ``benchmarks.shared_refresh``; those of ``growth``, ``streaming`` and ``topk_skew`` are copied. The
+flame graph is published by ``python -m benchmarks.profile_replay --publish``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ from pathlib import Path
 from benchmarks.measuring import OUT
 
 _OURS = "Hemiola"
+_COPIED = {
+    "growth.svg": "performance-growth.svg",
+    "streaming.svg": "performance-streaming.svg",
+    "topk_skew.svg": "topk-skew.svg",
+}
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
@@ -52,9 +57,9 @@ def draw_yardstick(found_in: Path, picture: Path) -> None:
 def main() -> None:
     if (OUT / "shared_refresh_3000.json").exists():
         draw_yardstick(OUT, IMAGES / "performance-yardstick.svg")
-    for name in ("growth", "streaming"):
-        if (OUT / f"{name}.svg").exists():
-            shutil.copyfile(OUT / f"{name}.svg", IMAGES / f"performance-{name}.svg")
+    for name, published in _COPIED.items():
+        if (OUT / name).exists():
+            shutil.copyfile(OUT / name, IMAGES / published)
 
 
 if __name__ == "__main__":

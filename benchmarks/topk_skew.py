@@ -119,7 +119,8 @@ def draw(found: list[Skew]) -> None:
     axis.axvline(SKEWED_FROM, color="grey", linewidth=0.8, linestyle="--")
     axis.set(xlabel="Zipf's exponent", ylim=(0, 1.02), title=f"Top-k lists over {WINDOW:,} independent packets")
     axis.legend(loc="center right")
-    figure.savefig(OUT / "topk_skew.png", dpi=110)
+    pyplot.rcParams["svg.hashsalt"] = "hemiola"
+    figure.savefig(OUT / "topk_skew.svg", metadata={"Date": None})
     pyplot.close(figure)
 
 
