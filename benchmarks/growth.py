@@ -190,6 +190,8 @@ def draw(curves: dict[str, list[Point]]) -> None:
             panel.loglog(
                 x, [p.peers[peer] for p in points], marker=marker, linestyle="--", label=f"{peer}, extrapolated"
             )
+        panel.set_xticks(x, [f"{value:,}" for value in x])
+        panel.minorticks_off()
         panel.set(title=f"cost against {name}", xlabel=name, ylabel="ms per update")
     panels[0][0].legend(fontsize=8)
     figure.tight_layout()
