@@ -23,6 +23,8 @@ from synopses.window_read import Groups, WindowRead
 _PRUNE_FROM = 64
 """Below so many groups a full sort is cheaper than finding the k-th value first."""
 _CHUNKS = 512
+_WORTH_A_SLICE = 1 << 13
+"""Values that are looked at in the time that looking at a slice takes by itself."""
 
 
 def answer(select: Select, read: Groups) -> pa.Table:
@@ -73,8 +75,8 @@ def _leading(select: Select, read: Groups) -> Groups:
     sums = None if call is None or not select.order[0].descending or not select.limit else read.sums(call)
     if sums is None or len(sums) < max(_PRUNE_FROM, 2 * select.limit):
         return read
-    bound = _kth_of_chunks(sums, select.limit, descending=True)
-    return read.only(np.flatnonzero(sums >= bound)) if bound > 0 else read
+    bound, rows = _reaching_kth(sums, select.limit, descending=True)
+    return read.only(rows) if bound > 0 else read
 
 
 class _Columns(Mapping[str, pa.Array]):
@@ -152,20 +154,27 @@ def _at_least_kth(values: pa.Array, descending: bool, k: int) -> Array | None:
         return None
     if k == 0:
         return np.zeros(0, dtype=np.int64)
-    bound = _kth_of_chunks(numbers, k, descending)
-    return np.flatnonzero(numbers >= bound if descending else numbers <= bound)
+    return _reaching_kth(numbers, k, descending)[1]
 
 
-def _kth_of_chunks(numbers: Array, k: int, descending: bool) -> Any:
-    """A bound that at least the first k values reach: the k-th best of the best values of many chunks.
+def _reaching_kth(numbers: Array, k: int, descending: bool) -> tuple[Any, Array]:
+    """A bound that at least the first k values reach, the k-th best of the best values of many chunks, and the rows
+    that reach it, ascending.
 
-    It is rarely below the k-th value itself, and many times cheaper to find.
+    The bound is rarely worse than the k-th value itself, and many times cheaper to find; and few chunks have rows that
+    reach it.
     """
     chunks = min(len(numbers), max(_CHUNKS, 4 * k))
     starts = np.arange(chunks) * len(numbers) // chunks
     best = (np.maximum if descending else np.minimum).reduceat(numbers, starts)
     place = chunks - k if descending else k - 1
-    return np.partition(best, place)[place]
+    bound = np.partition(best, place)[place]
+    reaches = np.greater_equal if descending else np.less_equal
+    some = np.flatnonzero(reaches(best, bound))
+    if len(some) * _WORTH_A_SLICE > len(numbers):
+        return bound, np.flatnonzero(reaches(numbers, bound))
+    slices = zip(starts[some].tolist(), np.append(starts[1:], len(numbers))[some].tolist(), strict=True)
+    return bound, np.concatenate([start + np.flatnonzero(reaches(numbers[start:end], bound)) for start, end in slices])
 
 
 def _sort_indices(terms: list[tuple[pa.Array, Order]]) -> Array:

@@ -41,16 +41,16 @@ class KeyValues:
         return len(self._interner)
 
     def encode(self, column: pa.Array) -> Array:
-        if pa.types.is_decimal(column.type) and not pa.types.is_decimal(self._array.type):
-            self._array = self.array().cast(WIDE)
-        column = column.cast(self._array.type)
-        if self.type.fractional:
-            column = pc.add(column, 0.0)
         small = _small_integers(column)
         if small is not None and small.max() < len(self._small):
             known = self._small[small]
             if known.min() >= 0:
                 return known.astype(np.int64)
+        if pa.types.is_decimal(column.type) and not pa.types.is_decimal(self._array.type):
+            self._array = self.array().cast(WIDE)
+        column = column.cast(self._array.type)
+        if self.type.fractional:
+            column = pc.add(column, 0.0)
         codes = self._encode(column)
         if small is not None:
             missing = int(small.max()) + 1 - len(self._small)
@@ -97,7 +97,7 @@ class KeyValues:
 
 def _small_integers(column: pa.Array) -> Array | None:
     """The integers of a column that has at least one, and no others than small ones."""
-    if not pa.types.is_int64(column.type) or column.null_count or not len(column):
+    if not pa.types.is_signed_integer(column.type) or column.null_count or not len(column):
         return None
     integers: Array = column.to_numpy()
     return integers if integers.min() >= 0 and integers.max() < _SMALL else None

@@ -62,13 +62,14 @@ class PairCodes:
             self._fit(int(parents.max()) + 1, int(values.max()) + 1, len(parents))
         if self._table is None:
             return self._encode_by_dictionary(parents << CODE_BITS | values)
-        codes = self._table[parents, values]
+        places = parents * self._table.shape[1] + values
+        codes: Array = self._table.ravel().take(places)
         fresh = codes < 0
         if fresh.any():
             new = _distinct(parents[fresh] << CODE_BITS | values[fresh])
             self._table[new >> CODE_BITS, new & (2**CODE_BITS - 1)] = np.arange(self.size, self.size + len(new))
             self._remember(new)
-            codes = self._table[parents, values]
+            codes = self._table.ravel().take(places)
         return codes.astype(np.int64)
 
     def _encode_by_dictionary(self, pairs: Array) -> Array:
