@@ -38,7 +38,7 @@ _FLUSH_ROWS = 1 << 19
 _REJECTED, _TIME = "rejected", "event_us"
 """Of a row handed to a worker."""
 _UNUSABLE, _OLDEST, _NEWEST, _RECORDS = "unusable", "oldest_us", "newest_us", "records"
-"""Of a row that Spark has grouped: how many of its records to reject, from when to when they are and how many."""
+"""Of a row that Spark has grouped: whether its records are to be rejected, from when to when and how many they are."""
 LATE = "late"
 """The reason of a record whose interval was closed before it came."""
 _BETWEEN = ": "
@@ -110,38 +110,30 @@ def _grouped_by_spark(
     """None if that does not shrink the records, or if a sum leaves 64 bits, which only the workers' may."""
     unusable = F.expr(f"({_reason(frame, stream)}) IS NOT NULL")
     records = frame.select(F.expr(_event_us(stream)).alias(_TIME), unusable.alias(_UNUSABLE), *_values(columns))
-    by = [F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)"), *map(F.col, grouping.by)]
+    by = [F.expr(f"{_TIME} - pmod({_TIME}, {stream.interval}L)"), F.col(_UNUSABLE), *map(F.col, grouping.by)]
     if grouped is None and not shrinks(records, by):
         return None
+    groups = records.groupBy(*by).agg(
+        F.min(_TIME).alias(_OLDEST),
+        F.max(_TIME).alias(_NEWEST),
+        F.count(F.lit(1)).alias(_RECORDS),
+        *(F.expr(value.name).alias(grouping.columns[value]) for value in grouping.aggregates),
+    )
     try:
-        table = _groups(records, by, grouping)
-        some_unusable = bool(pc.any(pc.greater(table[_UNUSABLE], 0)).as_py())
-        if some_unusable:  # rare: so they are looked for afterwards, instead of making one more key of it
-            table = _groups(records.where(~F.col(_UNUSABLE)), by, grouping)
+        table = groups.select(_UNUSABLE, _OLDEST, _NEWEST, _RECORDS, *grouping.columns.values()).toArrow()
     except ArithmeticException:
         return None
     batch = _of_groups(table, stream, needs, grouping)
-    if some_unusable:
+    if pc.any(table[_UNUSABLE]).as_py():
         kept = frame.where(unusable).select(*_projection(frame, stream, {}))
         rejected = _run(kept, stream, (), {}, None)
         batch.rejected, batch.late, batch.rejects = rejected.rejected, rejected.late, rejected.rejects
     return batch
 
 
-def _groups(records: DataFrame, by: Sequence[Column], grouping: Grouping) -> pa.Table:
-    groups = records.groupBy(*by).agg(
-        F.count_if(_UNUSABLE).alias(_UNUSABLE),
-        F.min(_TIME).alias(_OLDEST),
-        F.max(_TIME).alias(_NEWEST),
-        F.count(F.lit(1)).alias(_RECORDS),
-        *(F.expr(value.name).alias(grouping.columns[value]) for value in grouping.aggregates),
-    )
-    return groups.select(_UNUSABLE, _OLDEST, _NEWEST, _RECORDS, *grouping.columns.values()).toArrow()
-
-
 def _of_groups(table: pa.Table, stream: Stream, needs: Sequence[Preaggregation], grouping: Grouping) -> Batch:
     """What the workers would make of the records, from Spark's groups of them."""
-    table = table.combine_chunks()
+    table = table.filter(pc.invert(table[_UNUSABLE])).combine_chunks()
     batch = Batch(tuple(needs), records=pc.sum(table[_RECORDS]).as_py() or 0, grouped=True)
     if not table.num_rows:
         return batch

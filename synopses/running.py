@@ -170,6 +170,7 @@ class RunningSynopsis:
             return self._prefixes[at].difference(newer.columns[at], older.columns[at], size, steps)
 
         def seen() -> Array:
+            """COUNT(*) may have taken in the entries beside the difference by now: then these are added up anew too."""
             rows = self._parts.index((self._rows, 0)) if self._rows is not None else len(self._prefixes) - 1
             return sums(rows)[0] > 0
 
